@@ -1,0 +1,56 @@
+#include "base/random.h"
+
+#include <sys/random.h>
+
+#include <cstring>
+
+#include "base/check.h"
+
+namespace orrery {
+
+void random_bytes(char* out, size_t count) {
+    while (count > 0) {
+        const ssize_t n = ::getrandom(out, count, 0);
+        CHECK(n > 0);
+        out += n;
+        count -= static_cast<size_t>(n);
+    }
+}
+
+uint64_t random_u64() {
+    // splitmix64 over a seed of the operating system's, one per thread.
+    thread_local uint64_t state = [] {
+        uint64_t seed;
+        random_bytes(reinterpret_cast<char*>(&seed), sizeof seed);
+        return seed;
+    }();
+    uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+std::string guid_text(const std::array<uint8_t, 16>& bytes) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string out;
+    out.reserve(36);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) out.push_back('-');
+        out.push_back(digits[bytes[i] >> 4]);
+        out.push_back(digits[bytes[i] & 15]);
+    }
+    return out;
+}
+
+std::string random_guid() {
+    std::array<uint8_t, 16> bytes;
+    const uint64_t a = random_u64();
+    const uint64_t b = random_u64();
+    std::memcpy(bytes.data(), &a, 8);
+    std::memcpy(bytes.data() + 8, &b, 8);
+    bytes[6] = static_cast<uint8_t>((bytes[6] & 0x0F) | 0x40);
+    bytes[8] = static_cast<uint8_t>((bytes[8] & 0x3F) | 0x80);
+    return guid_text(bytes);
+}
+
+}  // namespace orrery

@@ -1,0 +1,59 @@
+#include "base/worker_pool.h"
+
+#include <pthread.h>
+
+#include "base/check.h"
+
+namespace orrery {
+
+void set_thread_name(const std::string& name) {
+    pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+}
+
+WorkerPool::WorkerPool(std::string name, size_t thread_count) {
+    CHECK(thread_count > 0);
+    threads_.reserve(thread_count);
+    for (size_t i = 0; i < thread_count; ++i) {
+        threads_.emplace_back([this, thread_name = name + std::to_string(i)] {
+            set_thread_name(thread_name);
+            run();
+        });
+    }
+}
+
+WorkerPool::~WorkerPool() { stop(); }
+
+void WorkerPool::post(std::function<void()> task) {
+    {
+        const std::lock_guard lock(mutex_);
+        CHECK(!stopping_);
+        queue_.push_back(std::move(task));
+    }
+    wake_.notify_one();
+}
+
+void WorkerPool::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    wake_.notify_all();
+    for (auto& thread : threads_)
+        if (thread.joinable()) thread.join();
+}
+
+void WorkerPool::run() {
+    for (;;) {
+        std::function<void()> task;
+        {
+            std::unique_lock lock(mutex_);
+            wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+            if (queue_.empty()) return;
+            task = std::move(queue_.front());
+            queue_.pop_front();
+        }
+        task();
+    }
+}
+
+}  // namespace orrery
