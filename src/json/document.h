@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace orrery::json {
+
+/// What the server knows of an item besides its text.
+struct DocumentHeader {
+    uint64_t lsn = 0;
+    int64_t ts = 0;            ///< `_ts`, seconds
+    uint64_t etag_nonce = 0;   ///< with the LSN, the etag
+    int32_t own_ttl = 0;       ///< item `ttl`: seconds, -1 never, 0 none given or not valid as one
+    std::string_view epk;      ///< effective partition key, binary
+};
+
+/// Stored form of an item: header, then the minified text. Layout in docs/formats/document.md.
+/// LSN, ts and etag nonce are fixed up by the committer in place.
+std::string encode_document(const DocumentHeader& header, std::string_view text);
+void set_document_version(std::string& document, uint64_t lsn, int64_t ts);
+
+/// A decoded document; borrows the bytes.
+struct DocumentView {
+    DocumentHeader header;
+    std::string_view text;
+};
+/// Error (500, damaged data) when the bytes are not a document of a known version.
+Result<DocumentView> decode_document(std::string_view bytes);
+
+/// The GUID-like etag text without quotes, from nonce and LSN.
+std::string etag_text(uint64_t etag_nonce, uint64_t lsn);
+
+/// Appends the item as clients see it: the text's members, then
+/// _rid, _self, _etag, _attachments, _ts (and _lsn when given).
+struct SystemProperties {
+    std::string_view rid;
+    std::string_view self;
+    std::string_view etag;  ///< without quotes
+    int64_t ts = 0;
+    std::optional<uint64_t> lsn;
+};
+void append_item(std::string& out, std::string_view text, const SystemProperties& system);
+
+}  // namespace orrery::json

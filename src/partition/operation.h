@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "json/patch.h"
+#include "json/value.h"
+#include "storage/keys.h"
+
+/// What is asked of a partition and what it answers, in protocol-neutral terms.
+namespace orrery::partition {
+
+enum class OperationKind : uint8_t { kCreate, kReplace, kUpsert, kPatch, kDelete, kRead };
+enum class IndexingDirective : uint8_t { kDefault, kInclude, kExclude };
+
+/// A parsed patch with whatever its values borrow from, and its condition, if any.
+struct PatchProgram {
+    json::Arena arena;
+    json::Patch patch;
+    /// Decides on the item as clients see it (system properties included); empty: no condition.
+    std::function<Result<bool>(const json::Value& item)> condition;
+};
+
+/// One operation on one item.
+struct ItemOperation {
+    OperationKind kind = OperationKind::kRead;
+    std::string id;             ///< target; for create and upsert taken from the body
+    std::string body;           ///< JSON as sent: create, replace, upsert
+    std::shared_ptr<const PatchProgram> patch;
+    std::string if_match;       ///< etag text without quotes, "*", or empty
+    std::string if_none_match;  ///< reads: likewise
+    IndexingDirective directive = IndexingDirective::kDefault;
+};
+
+/// An item as read or written. Immutable, shared with the item cache.
+struct StoredItem {
+    std::shared_ptr<const std::string> document;  ///< json/document.h
+    storage::Docref docref;
+};
+
+/// Counted work of one operation, for `meter` (service-model §3.2).
+struct OperationWork {
+    OperationKind kind = OperationKind::kRead;
+    bool existed = false;         ///< an upsert that replaced
+    uint64_t old_bytes = 0;       ///< size of the version that was there
+    uint64_t new_bytes = 0;       ///< size of the version written or read
+    uint32_t terms_added = 0;     ///< charged terms, not index entries
+    uint32_t terms_removed = 0;
+    uint32_t patch_operations = 0;
+};
+
+struct OperationResult {
+    Status status;               ///< ok, or the operation's own error (424 for the innocent of a batch)
+    bool created = false;        ///< 201 rather than 200
+    bool not_modified = false;   ///< read: 304
+    bool has_item = false;       ///< false: delete, error, 304
+    StoredItem item;
+    std::string etag;            ///< current etag text without quotes; also with 304; empty after delete
+    OperationWork work;
+};
+
+/// A request to a partition: one operation, or a transactional batch of up to 100, all on one
+/// logical partition, atomic. One LSN if anything was written.
+struct Transaction {
+    std::string epk;             ///< binary, full key
+    /// The key's components as JSON text (partition_key_json): bodies must agree, else 400/1001.
+    bool check_body_key = true;
+    std::vector<ItemOperation> operations;
+    bool is_batch = false;
+};
+
+struct TransactionResult {
+    bool committed = false;      ///< false: every write was refused or rolled back
+    storage::Lsn lsn = 0;        ///< of the commit, or the partition's high-water mark
+    std::vector<OperationResult> results;  ///< one per operation, same order
+};
+using TransactionDone = std::function<void(TransactionResult)>;
+
+}  // namespace orrery::partition

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "base/worker_pool.h"
+#include "index/policy.h"
+#include "partition/item_cache.h"
+#include "partition/operation.h"
+#include "partition/partition_key.h"
+#include "storage/store.h"
+
+namespace orrery::partition {
+
+/// What a container tells its partitions. Immutable; replaced as a whole.
+struct ContainerSettings {
+    PartitionKeyDefinition key;
+    index::IndexingPolicy indexing;
+    SipKey path_key;                    ///< keys the path hashes of this container
+    std::optional<int64_t> default_ttl; ///< absent: off; -1: on, never by default; n seconds
+    std::vector<std::vector<json::MemberPath>> unique_keys;
+};
+using ContainerSettingsPtr = std::shared_ptr<const ContainerSettings>;
+
+/// Durable identity of a partition.
+struct PartitionIdentity {
+    storage::PartitionId id = 0;
+    EpkRange range;
+    uint32_t rid_prefix = 0;  ///< goes into the item numbers that it hands out
+};
+
+/// A page of a feed in docref order.
+struct FeedRequest {
+    EpkRange range;             ///< items outside are skipped
+    std::string resume_after;   ///< docref bytes of the last item returned; empty: from the start
+    uint32_t items_max = 100;
+    uint64_t bytes_max = 4ULL << 20;
+};
+struct FeedPage {
+    std::vector<StoredItem> items;
+    std::string resume_after;   ///< where to go on; empty: the range is exhausted
+};
+
+/// One EPK range of one container: items, index, log, TTL, unique keys; one commit order (LSN).
+/// Internally thread-safe: reads run on any thread over a view, decisions on the store's committer.
+/// Invariants:
+///  - item bytes, id entry and log record of one write share one batch and one LSN; LSNs are dense;
+///  - LSN order = visibility order = log order;
+///  - `_ts` never runs backwards.
+class Partition : public std::enable_shared_from_this<Partition> {
+public:
+    struct Deps {
+        storage::Store& store;
+        ItemCache& cache;
+        WorkerPool& workers;  ///< preparation that must not run on the caller's thread
+        const Clock& clock;
+    };  // borrowed, outlive this
+
+    /// Opens (or, right after creation, begins) a partition: reads its LSN and item number.
+    static Result<std::shared_ptr<Partition>> open(PartitionIdentity identity, ContainerSettingsPtr settings,
+                                                   const Deps& deps);
+    virtual ~Partition() = default;
+
+    virtual const PartitionIdentity& identity() const = 0;
+    virtual ContainerSettingsPtr settings() const = 0;
+    virtual void set_settings(ContainerSettingsPtr settings) = 0;
+    /// Highest published LSN. Any thread.
+    virtual storage::Lsn lsn() const = 0;
+
+    /// From the item cache only; never blocks, for loop threads. nullopt: not cached, ask read().
+    /// A cached item that has expired is a 404 result.
+    virtual std::optional<OperationResult> read_cached(std::string_view epk, std::string_view id,
+                                                       std::string_view if_none_match) = 0;
+    /// May read the disk. Fills the cache.
+    virtual OperationResult read(std::string_view epk, std::string_view id, std::string_view if_none_match) = 0;
+
+    /// Executes a transaction. `done` is called once, on any thread (also on the caller's). Cheap
+    /// preparation (a create) runs on the caller's thread; what needs the disk moves to the workers.
+    virtual void execute(Transaction transaction, TransactionDone done) = 0;
+
+    /// A page of items, expired ones left out, docref order.
+    virtual Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) = 0;
+
+    /// Deletes all items of one logical partition, a bounded number per commit; returns when done
+    /// or at the first error. Runs on the caller's thread (a worker).
+    virtual Status delete_logical_partition(std::string_view epk) = 0;
+
+    /// Items and bytes (text sizes) in this partition.
+    virtual Result<storage::Count> totals(const storage::View& view) const = 0;
+
+    /// Removes up to `max` expired items; returns how many. Background thread.
+    virtual Result<size_t> remove_expired(size_t max) = 0;
+
+    /// After a crash: index and counters above `covered` from log, images and items. Before
+    /// Store::start().
+    virtual Status replay_index(storage::Lsn covered) = 0;
+
+    /// Verifies that items, ids, index, log, ttl, unique keys and totals agree; appends one line per
+    /// finding to `findings` (bounded).
+    virtual Status check(const storage::View& view, std::vector<std::string>& findings) = 0;
+};
+
+/// Item number parts: rid prefix and counter (`_rid` layout in the protocol dossier §8).
+inline constexpr uint32_t kItemCounterBits = 40;
+
+}  // namespace orrery::partition
