@@ -1,0 +1,104 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/worker_pool.h"
+#include "catalog/resources.h"
+#include "json/value.h"
+#include "partition/item_cache.h"
+#include "storage/store.h"
+
+namespace orrery::catalog {
+
+struct PageRequest {
+    std::string continuation;  ///< opaque, from an earlier page; empty: from the start
+    uint32_t items_max = 100;
+};
+template <typename T>
+struct Page {
+    std::vector<T> items;
+    std::string continuation;  ///< empty: no more
+};
+
+/// All resources of the account but items. Internally locked: look-ups take a shared lock and never
+/// touch the disk; changes are durable when they return (call them on a worker, they wait for the
+/// committer). Metadata writes are serialised.
+class Catalog {
+public:
+    struct Deps {
+        storage::Store& store;
+        partition::ItemCache& cache;
+        WorkerPool& workers;
+        const Clock& clock;
+    };  // borrowed, outlive this
+
+    /// Between Store::open and Store::start: loads everything, opens partitions, replays their
+    /// derived state where the store says so.
+    static Result<std::unique_ptr<Catalog>> load(const Deps& deps);
+    virtual ~Catalog() = default;
+
+    /// By name, else by rid text; null if there is none.
+    virtual DatabasePtr find_database(std::string_view name_or_rid) const = 0;
+    virtual ContainerPtr find_container(std::string_view database, std::string_view container) const = 0;
+    virtual UserPtr find_user(std::string_view database, std::string_view user) const = 0;
+    virtual PermissionPtr find_permission(std::string_view database, std::string_view user,
+                                          std::string_view permission) const = 0;
+    virtual OfferPtr find_offer(std::string_view rid) const = 0;
+    virtual OfferPtr offer_of(std::string_view resource_rid) const = 0;  ///< null: none of its own
+
+    virtual Page<DatabasePtr> list_databases(const PageRequest& page) const = 0;
+    virtual Page<ContainerPtr> list_containers(const Database& database, const PageRequest& page) const = 0;
+    virtual Page<UserPtr> list_users(const Database& database, const PageRequest& page) const = 0;
+    virtual Page<PermissionPtr> list_permissions(const User& user, const PageRequest& page) const = 0;
+    virtual std::vector<OfferPtr> list_offers() const = 0;
+    virtual std::vector<ContainerPtr> all_containers() const = 0;
+
+    // Changes. `body` is the parsed request body; every rule of the dossiers is checked here and
+    // refused with a message that names the property. If-Match: etag without quotes, "*" or empty.
+    virtual Result<DatabasePtr> create_database(const json::Value& body, const ThroughputRequest& throughput) = 0;
+    virtual Status delete_database(std::string_view database, std::string_view if_match) = 0;
+
+    /// `allow_missing_key`: an old client (x-ms-version before 2018-12-31) creates a legacy fixed container.
+    virtual Result<ContainerPtr> create_container(std::string_view database, const json::Value& body,
+                                                  const ThroughputRequest& throughput, bool allow_missing_key) = 0;
+    virtual Result<ContainerPtr> replace_container(std::string_view database, std::string_view container,
+                                                   const json::Value& body, std::string_view if_match) = 0;
+    virtual Status delete_container(std::string_view database, std::string_view container,
+                                    std::string_view if_match) = 0;
+
+    enum class Upsert : bool { kNo, kYes };
+    struct UserChange {
+        UserPtr user;
+        bool created = false;
+    };
+    struct PermissionChange {
+        PermissionPtr permission;
+        bool created = false;
+    };
+    virtual Result<UserChange> create_user(std::string_view database, const json::Value& body, Upsert upsert) = 0;
+    virtual Result<UserPtr> replace_user(std::string_view database, std::string_view user, const json::Value& body,
+                                         std::string_view if_match) = 0;
+    virtual Status delete_user(std::string_view database, std::string_view user, std::string_view if_match) = 0;
+    virtual Result<PermissionChange> create_permission(std::string_view database, std::string_view user,
+                                                       const json::Value& body, Upsert upsert) = 0;
+    virtual Result<PermissionPtr> replace_permission(std::string_view database, std::string_view user,
+                                                     std::string_view permission, const json::Value& body,
+                                                     std::string_view if_match) = 0;
+    virtual Status delete_permission(std::string_view database, std::string_view user, std::string_view permission,
+                                     std::string_view if_match) = 0;
+
+    enum class Migrate : uint8_t { kNo, kToAutoscale, kToManual };
+    virtual Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body, Migrate migrate,
+                                           std::string_view if_match) = 0;
+
+    /// A secret of this account that signs resource tokens and continuation tokens; made once.
+    virtual const std::string& signing_secret() const = 0;
+};
+
+}  // namespace orrery::catalog

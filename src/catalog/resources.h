@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/rid.h"
+#include "partition/partition.h"
+
+/// Databases, containers, offers, users and permissions as of one moment. All immutable and shared;
+/// a change makes a new object with a new etag.
+namespace orrery::catalog {
+
+/// Etag text without quotes, and `_ts`.
+struct Version {
+    std::string etag;
+    int64_t ts = 0;
+};
+
+struct Database {
+    std::string id;
+    DatabaseRid rid;
+    Version version;
+    std::string self() const;  ///< "dbs/{rid}/"
+    std::string json() const;  ///< as clients see it
+};
+using DatabasePtr = std::shared_ptr<const Database>;
+
+/// One physical partition in a container's range map.
+struct PartitionRange {
+    std::string id;  ///< "0", "1", …: never reused within the container
+    uint32_t number = 0;
+    std::vector<std::string> parents;
+    std::shared_ptr<partition::Partition> partition;
+};
+
+/// The container's range map: sorted, contiguous from "" to FF. Its version is the pkranges etag.
+struct RangeMap {
+    uint64_t version = 1;
+    std::vector<PartitionRange> ranges;
+    const PartitionRange& of_epk(std::string_view epk) const;
+    const PartitionRange* find(std::string_view range_id) const;
+    /// Those that overlap, in order.
+    std::vector<const PartitionRange*> overlapping(const partition::EpkRange& range) const;
+};
+
+struct Container {
+    std::string id;
+    DatabasePtr database;
+    ContainerRid rid;
+    std::string rid_text;
+    std::string alt_path;  ///< "dbs/{db}/colls/{id}"
+    Version version;
+    partition::ContainerSettingsPtr settings;
+    /// The definition with defaults filled in, as one JSON object text without system properties.
+    std::string definition;
+    std::shared_ptr<const RangeMap> ranges;
+    bool legacy_fixed = false;  ///< created without partition key by an old client (systemKey)
+
+    std::string self() const;   ///< "dbs/{rid}/colls/{rid}/"
+    std::string json() const;   ///< as clients see it
+    std::string pkranges_json() const;  ///< body of GET pkranges
+};
+using ContainerPtr = std::shared_ptr<const Container>;
+
+/// Provisioned throughput as a client asks for it.
+struct ThroughputRequest {
+    std::optional<int64_t> manual;
+    std::optional<int64_t> autoscale_max;
+    std::optional<int64_t> increment_percent;
+    bool given() const { return manual || autoscale_max; }
+};
+
+struct Offer {
+    std::string rid;            ///< also its id
+    std::string resource;       ///< "dbs/{rid}/colls/{rid}/" or "dbs/{rid}/"
+    std::string resource_rid;
+    std::optional<int64_t> manual;
+    std::optional<int64_t> autoscale_max;
+    std::optional<int64_t> increment_percent;
+    int64_t highest_ever = 400;
+    Version version;
+    std::string json() const;
+    int64_t minimum() const;    ///< x-ms-cosmos-min-throughput
+};
+using OfferPtr = std::shared_ptr<const Offer>;
+
+struct User {
+    std::string id;
+    DatabasePtr database;
+    UserRid rid;
+    Version version;
+    std::string json() const;
+};
+using UserPtr = std::shared_ptr<const User>;
+
+enum class PermissionMode : uint8_t { kRead, kAll };
+
+struct Permission {
+    std::string id;
+    UserPtr user;
+    PermissionRid rid;
+    PermissionMode mode = PermissionMode::kRead;
+    std::string resource;             ///< link as given: "dbs/d/colls/c" or …/docs/x; rid form too
+    std::string partition_key;        ///< JSON array text of resourcePartitionKey; empty if none
+    Version version;
+    std::string json(std::string_view token) const;
+};
+using PermissionPtr = std::shared_ptr<const Permission>;
+
+}  // namespace orrery::catalog

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// `_rid`s: the binary resource ids that SDKs decode (protocol dossier §8).
+namespace orrery::catalog {
+
+/// Types of a container's children, as the high nibble of the last rid byte.
+enum class ChildType : uint8_t { kItem = 0, kConflict = 4, kRange = 5, kUdf = 6, kTrigger = 7, kProcedure = 8 };
+
+struct DatabaseRid {
+    uint32_t number = 0;  ///< non-zero
+    std::string text() const;
+    friend bool operator==(const DatabaseRid&, const DatabaseRid&) = default;
+};
+struct ContainerRid {
+    DatabaseRid database;
+    uint32_t number = 0;  ///< top bit set
+    std::string text() const;
+    friend bool operator==(const ContainerRid&, const ContainerRid&) = default;
+};
+struct UserRid {
+    DatabaseRid database;
+    uint32_t number = 0;  ///< top bit clear
+    std::string text() const;
+};
+struct PermissionRid {
+    UserRid user;
+    uint64_t number = 0;
+    std::string text() const;
+};
+
+/// Items: the item number, little-endian in the last 8 bytes. Others: number and type nibble.
+std::string child_rid(const ContainerRid& container, ChildType type, uint64_t number);
+std::string offer_rid(uint32_t number);  ///< 3 bytes, 4 characters
+
+std::optional<DatabaseRid> parse_database_rid(std::string_view text);
+std::optional<ContainerRid> parse_container_rid(std::string_view text);
+/// The item number of an item rid of that container.
+std::optional<uint64_t> parse_item_rid(const ContainerRid& container, std::string_view text);
+
+}  // namespace orrery::catalog
