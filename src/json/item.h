@@ -14,7 +14,8 @@ namespace orrery::json {
 /// A property path as a list of member names: {"a","b"} for /a/b.
 using MemberPath = std::vector<std::string>;
 
-/// Receives an item's contents in document order. System properties are never shown.
+/// Receives an item's contents in document order. System properties are never shown; the outermost
+/// object is the item itself and is not announced by container().
 /// Paths are announced by enter/leave pairs; a visitor that returns false from enter_* gets no
 /// events for that subtree (and no matching leave()).
 class ItemVisitor {
@@ -59,6 +60,10 @@ Status walk_item(std::string_view text, ItemVisitor& visitor);
 /// The values at `paths` in a stored text, undefined where missing; arrays and objects are returned
 /// whole. Strings are copied into `arena`.
 Result<std::vector<Value>> extract(std::string_view text, const std::vector<MemberPath>& paths, Arena& arena);
+
+/// The members that the server adds to an item on output and drops from incoming ones:
+/// _rid, _self, _etag, _ts, _attachments and _lsn, at the top level only.
+bool is_system_property(std::string_view name);
 
 /// Checks an item id; the error says which rule it breaks.
 Status check_item_id(std::string_view id);

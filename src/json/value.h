@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -181,7 +182,7 @@ public:
     std::string_view copy(std::string_view bytes);
     std::span<const Value> copy(std::span<const Value> values);
     std::span<const Member> copy(std::span<const Member> members);
-    /// Forgets everything; keeps the first block for reuse.
+    /// Forgets everything; keeps one block for reuse.
     void clear();
     size_t bytes_used() const { return used_total_; }
 
@@ -194,5 +195,8 @@ private:
     size_t current_used_ = 0;  // of the last block
     size_t used_total_ = 0;
 };
+
+/// The same value with everything it borrows copied into `arena`.
+Value copy_value(const Value& value, Arena& arena);
 
 }  // namespace orrery::json
