@@ -33,7 +33,8 @@ int64_t write_quanta(uint64_t item_bytes);
 
 Charge point_read(uint64_t item_bytes);
 Charge create(uint64_t item_bytes, uint64_t terms);
-Charge replace(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed, uint64_t terms_added);
+Charge replace(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed,
+               uint64_t terms_added);
 Charge patch(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed, uint64_t terms_added,
              uint32_t operations);
 Charge remove(uint64_t item_bytes, uint64_t terms);
@@ -55,10 +56,17 @@ struct QueryWork {
 Charge query_partition(const QueryWork& work);
 Charge query_bytes(uint64_t loaded_bytes, uint64_t returned_bytes);
 
+/// Stored procedure and trigger without the operations inside them.
+Charge stored_procedure_run();
+Charge trigger_run();
+/// A read, query or feed under Strong or Bounded Staleness costs twice. Never for writes.
+Charge strong_read(Charge read);
+
 Charge metadata_read();
 Charge metadata_write();
 Charge script_write();
 /// By HTTP status: 304, 400, 404, 409, 412, 413, 429, 449 …; zero for what is not charged.
+/// 429 is reported but not deducted from a budget.
 Charge failure(int http_status, int sub_status);
 
 }  // namespace orrery::meter
