@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "query/ast.h"
+
+namespace orrery::query {
+
+/// Collects the errors of one query text and renders them as the service does.
+class Diagnostics {
+public:
+    /// `text` is borrowed; needed to turn byte offsets into character offsets.
+    explicit Diagnostics(std::string_view text) : text_(text) {}
+
+    /// `code` like "SC2001", all digits for a number without quotes, or empty for none.
+    void add(std::string_view code, ast::Range range, std::string message);
+    void add_without_location(std::string_view code, std::string message);
+    bool empty() const { return entries_.empty(); }
+    /// Precondition: !empty().
+    Error to_error() const;
+
+private:
+    struct Entry {
+        std::string code;
+        std::string message;
+        ast::Range range;
+        bool located = true;
+    };
+    std::string_view text_;
+    std::vector<Entry> entries_;
+};
+
+}  // namespace orrery::query

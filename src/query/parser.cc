@@ -1,0 +1,814 @@
+#include "query/parser.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "query/choices.h"
+#include "query/diagnostics.h"
+#include "query/lexer.h"
+#include "query/limits.h"
+#include "query/number.h"
+
+namespace orrery::query {
+namespace {
+
+using ast::Expr;
+using ast::ExprKind;
+using ast::Op;
+using ast::Query;
+using ast::Range;
+
+// Binding strength of the binary levels; 0 is no operator. Predicates (BETWEEN, IN, LIKE) stand
+// between AND and || and do not chain.
+constexpr int kCoalesceLevel = 1;
+constexpr int kPredicateLevel = 4;
+
+struct BinaryOp {
+    int level = 0;
+    Op op = Op::kAdd;
+};
+
+BinaryOp binary_op(Tok token) {
+    switch (token) {
+        case Tok::kCoalesce:
+            return {kCoalesceLevel, Op::kCoalesce};
+        case Tok::kOr:
+            return {2, Op::kOr};
+        case Tok::kAnd:
+            return {3, Op::kAnd};
+        case Tok::kConcat:
+            return {5, Op::kConcat};
+        case Tok::kPipe:
+            return {6, Op::kBitOr};
+        case Tok::kCaret:
+            return {7, Op::kBitXor};
+        case Tok::kAmpersand:
+            return {8, Op::kBitAnd};
+        case Tok::kEqual:
+            return {9, Op::kEqual};
+        case Tok::kNotEqual:
+            return {9, Op::kNotEqual};
+        case Tok::kLess:
+            return {10, Op::kLess};
+        case Tok::kLessEqual:
+            return {10, Op::kLessEqual};
+        case Tok::kGreater:
+            return {10, Op::kGreater};
+        case Tok::kGreaterEqual:
+            return {10, Op::kGreaterEqual};
+        case Tok::kShiftLeft:
+            return {11, Op::kShiftLeft};
+        case Tok::kShiftRight:
+            return {11, Op::kShiftRight};
+        case Tok::kShiftRightUnsigned:
+            return {11, Op::kShiftRightUnsigned};
+        case Tok::kPlus:
+            return {12, Op::kAdd};
+        case Tok::kMinus:
+            return {12, Op::kSubtract};
+        case Tok::kStar:
+            return {13, Op::kMultiply};
+        case Tok::kSlash:
+            return {13, Op::kDivide};
+        case Tok::kPercent:
+            return {13, Op::kModulo};
+        default:
+            return {};
+    }
+}
+
+/// Recursive descent with precedence climbing. A failed function returns null (or false) after
+/// recording the one error; callers only pass that on.
+class Parser {
+public:
+    explicit Parser(Syntax& syntax)
+        : syntax_(syntax), arena_(syntax.arena), lexer_(syntax.text, syntax.arena) {
+        advance();
+    }
+
+    Status run() {
+        syntax_.query = query();
+        return finish();
+    }
+
+    Status run_condition() {
+        auto* q = make<Query>();
+        syntax_.query = q;
+        if (from(*q) && expect(Tok::kWhere)) q->where = expr();
+        q->range = {0, static_cast<uint32_t>(syntax_.text.size())};
+        return finish();
+    }
+
+private:
+    Status finish() {
+        if (!failed_ && token_.kind != Tok::kEnd) unexpected();
+        if (!failed_) return {};
+        return Status(std::move(error_));
+    }
+
+    // --- tokens -------------------------------------------------------------------------------
+    void advance() {
+        end_ = token_.range.end;
+        token_ = lexer_.next();
+    }
+    bool at(Tok kind) const { return token_.kind == kind; }
+    bool accept(Tok kind) {
+        if (!at(kind)) return false;
+        advance();
+        return true;
+    }
+    bool expect(Tok kind) {
+        if (accept(kind)) return true;
+        unexpected();
+        return false;
+    }
+    /// Records the syntax error at the current token.
+    std::nullptr_t unexpected() {
+        Diagnostics diagnostics(syntax_.text);
+        if (at(Tok::kEnd)) {
+            diagnostics.add("SC1002", token_.range, "Syntax error, unexpected end-of-file.");
+        } else {
+            constexpr size_t kQuotedMax = 64;
+            size_t length = std::min(token_.text.size(), kQuotedMax);
+            while (length < token_.text.size() && length > 0 &&
+                   (static_cast<unsigned char>(token_.text[length]) & 0xC0) == 0x80)
+                --length;
+            diagnostics.add("SC1001", token_.range,
+                            fmt::format("Syntax error, incorrect syntax near '{}'.",
+                                        token_.text.substr(0, length)));
+        }
+        return fail(diagnostics.to_error());
+    }
+    std::nullptr_t fail(Error error) {
+        if (!failed_) error_ = std::move(error);
+        failed_ = true;
+        return nullptr;
+    }
+
+    // --- nodes --------------------------------------------------------------------------------
+    template <typename T>
+    T* make() {
+        return new (arena_.allocate(sizeof(T), alignof(T))) T();
+    }
+    /// Moves what was pushed on `stack` since `mark` into the arena.
+    template <typename T>
+    std::span<const T> take(std::vector<T>& stack, size_t mark) {
+        const size_t count = stack.size() - mark;
+        if (count == 0) return {};
+        auto* out = reinterpret_cast<T*>(arena_.allocate(count * sizeof(T), alignof(T)));
+        std::uninitialized_copy(stack.begin() + static_cast<ptrdiff_t>(mark), stack.end(), out);
+        stack.resize(mark);
+        return {out, count};
+    }
+    Expr* make_expr(ExprKind kind, uint32_t start) {
+        Expr* e = make<Expr>();
+        e->kind = kind;
+        e->range = {start, end_};
+        return e;
+    }
+    template <typename... Args>
+    std::span<const Expr* const> list(Args... args) {
+        const Expr* items[] = {args...};
+        auto* out =
+            reinterpret_cast<const Expr**>(arena_.allocate(sizeof(items), alignof(const Expr*)));
+        std::copy(std::begin(items), std::end(items), out);
+        return {out, sizeof...(args)};
+    }
+
+    /// Counts a level of nesting for the life of the object.
+    class Level {
+    public:
+        explicit Level(Parser& parser) : parser_(parser) {
+            if (++parser_.depth_ > limits::kDepthMax)
+                parser_.fail(errors::bad_request(fmt::format(
+                    "The query nests expressions or subqueries more than {} levels deep.",
+                    limits::kDepthMax)));
+        }
+        ~Level() { --parser_.depth_; }
+        explicit operator bool() const { return !parser_.failed_; }
+
+    private:
+        Parser& parser_;
+    };
+
+    // --- clauses ------------------------------------------------------------------------------
+    const Query* query() {
+        const Level level(*this);
+        if (!level) return nullptr;
+        const uint32_t start = token_.range.start;
+        auto* q = make<Query>();
+        if (!select(*q)) return nullptr;
+        if (at(Tok::kFrom) && !from(*q)) return nullptr;
+        if (accept(Tok::kWhere) && (q->where = expr()) == nullptr) return nullptr;
+        if (at(Tok::kGroup) && !group_by(*q)) return nullptr;
+        if (at(Tok::kOrder) && !order_by(*q)) return nullptr;
+        if (at(Tok::kOffset) && !offset_limit(*q)) return nullptr;
+        q->range = {start, end_};
+        return q;
+    }
+
+    bool select(Query& q) {
+        if (!expect(Tok::kSelect)) return false;
+        q.distinct = accept(Tok::kDistinct);
+        if (at(Tok::kTop)) {
+            const uint32_t start = token_.range.start;
+            advance();
+            if ((q.top = count()) == nullptr) return false;
+            q.top_range = {start, end_};
+        }
+        if (at(Tok::kStar)) {
+            q.star_range = token_.range;
+            advance();
+            return true;
+        }
+        if (accept(Tok::kValue)) {
+            q.select_kind = ast::SelectKind::kValue;
+            return (q.value = expr()) != nullptr;
+        }
+        q.select_kind = ast::SelectKind::kList;
+        std::vector<ast::SelectItem> items;
+        do {
+            ast::SelectItem item;
+            item.range.start = token_.range.start;
+            if ((item.expr = expr()) == nullptr) return false;
+            if (!optional_alias(item.alias)) return false;
+            item.range.end = end_;
+            items.push_back(item);
+        } while (accept(Tok::kComma));
+        q.items = take(items, 0);
+        return true;
+    }
+
+    /// `[ [AS] identifier ]`
+    bool optional_alias(std::string_view& alias) {
+        const bool named = accept(Tok::kAs);
+        if (at(Tok::kIdentifier)) {
+            alias = token_.text;
+            advance();
+        } else if (named) {
+            unexpected();
+            return false;
+        }
+        return true;
+    }
+
+    const Expr* count() {
+        if (!at(Tok::kNumber) && !at(Tok::kParameter)) return unexpected();
+        return atom();
+    }
+
+    bool from(Query& q) {
+        if (!expect(Tok::kFrom)) return false;
+        std::vector<ast::Source> sources;
+        do {
+            ast::Source s;
+            if (!source(s)) return false;
+            sources.push_back(s);
+            if (sources.size() > 1 && ++joins_ > limits::kJoinsMax) {
+                fail(errors::bad_request(fmt::format(
+                    "The query has more than the maximum of {} JOINs.", limits::kJoinsMax)));
+                return false;
+            }
+        } while (accept(Tok::kJoin));
+        q.sources = take(sources, 0);
+        return true;
+    }
+
+    bool source(ast::Source& s) {
+        s.range.start = token_.range.start;
+        const Token first = token_;
+        bool ok = false;
+        if (at(Tok::kOpenParen)) {
+            ok = (s.query = parenthesised_query()) != nullptr;
+        } else if (!at(Tok::kIdentifier)) {
+            unexpected();
+        } else {
+            advance();
+            if (accept(Tok::kIn)) {
+                s.iterate = true;
+                s.alias = first.text;
+                s.alias_range = first.range;
+                ok = collection(s);
+            } else {
+                ok = (s.collection = source_path(first)) != nullptr;
+            }
+        }
+        if (!ok) return false;
+        if (!s.iterate) {
+            const Token alias = token_;
+            if (!optional_alias(s.alias)) return false;
+            s.alias_range = s.alias.empty() ? first.range : Range{alias.range.start, end_};
+        }
+        s.range.end = end_;
+        return true;
+    }
+
+    /// What may follow IN in FROM.
+    bool collection(ast::Source& s) {
+        if (at(Tok::kOpenParen)) return (s.query = parenthesised_query()) != nullptr;
+        if (!at(Tok::kIdentifier)) return unexpected() != nullptr;
+        const Token name = token_;
+        advance();
+        s.collection = at(Tok::kOpenParen) ? call(name) : source_path(name);
+        return s.collection != nullptr;
+    }
+
+    const Query* parenthesised_query() {
+        if (!expect(Tok::kOpenParen)) return nullptr;
+        if (!at(Tok::kSelect)) return unexpected();
+        const Query* q = query();
+        if (q == nullptr || !expect(Tok::kCloseParen)) return nullptr;
+        return q;
+    }
+
+    /// identifier { .name | ["name"] | [number] }, the identifier already consumed.
+    const Expr* source_path(const Token& first) {
+        Expr* base = make_expr(ExprKind::kIdentifier, first.range.start);
+        base->range = first.range;
+        base->name = first.text;
+        const Expr* path = postfix(base);
+        if (path == nullptr || path->kind != ExprKind::kPath) return path;
+        for (const ast::Step& step : path->steps) {
+            if (step.kind != ast::StepKind::kExpr) continue;
+            Diagnostics diagnostics(syntax_.text);
+            diagnostics.add(
+                "SC1001", step.range,
+                fmt::format("Syntax error, incorrect syntax near '{}'.",
+                            std::string_view(syntax_.text)
+                                .substr(step.expr->range.start,
+                                        step.expr->range.end - step.expr->range.start)));
+            return fail(diagnostics.to_error());
+        }
+        return path;
+    }
+
+    bool group_by(Query& q) {
+        advance();
+        if (!expect(Tok::kBy)) return false;
+        const size_t mark = exprs_.size();
+        do {
+            const Expr* e = expr();
+            if (e == nullptr) return false;
+            exprs_.push_back(e);
+        } while (accept(Tok::kComma));
+        q.group_by = take(exprs_, mark);
+        return true;
+    }
+
+    bool order_by(Query& q) {
+        q.order_by_range.start = token_.range.start;
+        advance();
+        if (!expect(Tok::kBy)) return false;
+        q.order_by_rank = accept(Tok::kRank);
+        std::vector<ast::OrderItem> items;
+        do {
+            ast::OrderItem item;
+            if (q.order_by_rank) {
+                const Token name = token_;
+                if (!expect(Tok::kIdentifier)) return false;
+                if (!at(Tok::kOpenParen)) return unexpected() != nullptr;
+                item.expr = call(name);
+            } else {
+                item.expr = expr();
+            }
+            if (item.expr == nullptr) return false;
+            if (accept(Tok::kAsc)) {
+                item.direction = ast::Direction::kAscending;
+            } else if (accept(Tok::kDesc)) {
+                item.direction = ast::Direction::kDescending;
+            }
+            items.push_back(item);
+        } while (accept(Tok::kComma));
+        q.order_by = take(items, 0);
+        q.order_by_range.end = end_;
+        return true;
+    }
+
+    bool offset_limit(Query& q) {
+        q.offset_limit_range.start = token_.range.start;
+        advance();
+        if ((q.offset = count()) == nullptr || !expect(Tok::kLimit)) return false;
+        if ((q.limit = count()) == nullptr) return false;
+        q.offset_limit_range.end = end_;
+        return true;
+    }
+
+    // --- expressions --------------------------------------------------------------------------
+    const Expr* expr() {
+        const Level level(*this);
+        if (!level) return nullptr;
+        const uint32_t start = token_.range.start;
+        const Expr* condition = binary(kCoalesceLevel);
+        if (condition == nullptr || !accept(Tok::kQuestion)) return condition;
+        const Expr* then = expr();
+        if (then == nullptr || !expect(Tok::kColon)) return nullptr;
+        const Expr* otherwise = expr();
+        if (otherwise == nullptr) return nullptr;
+        Expr* e = make_expr(ExprKind::kConditional, start);
+        e->args = list(condition, then, otherwise);
+        return e;
+    }
+
+    /// Everything that binds at least as tightly as `level`.
+    const Expr* binary(int level) {
+        const uint32_t start = token_.range.start;
+        const Expr* left = unary();
+        bool predicate_seen = false;
+        while (left != nullptr) {
+            const BinaryOp next = binary_op(token_.kind);
+            if (next.level != 0 && next.level >= level) {
+                // After a predicate only looser operators may follow.
+                if (predicate_seen && next.level > kPredicateLevel) return unexpected();
+                left = chain(left, next.level, start);
+            } else if (next.level == 0 && level <= kPredicateLevel && at_predicate()) {
+                if (predicate_seen) return unexpected();
+                predicate_seen = true;
+                left = predicate(left, start);
+            } else {
+                break;
+            }
+            if (next.level != 0 && next.level < kPredicateLevel) predicate_seen = false;
+        }
+        return left;
+    }
+
+    const Expr* chain(const Expr* first, int level, uint32_t start) {
+        const size_t args_mark = exprs_.size();
+        const size_t ops_mark = ops_.size();
+        exprs_.push_back(first);
+        for (BinaryOp next = binary_op(token_.kind); next.level == level;
+             next = binary_op(token_.kind)) {
+            advance();
+            const Expr* right = binary(level + 1);
+            if (right == nullptr) return nullptr;
+            ops_.push_back(next.op);
+            exprs_.push_back(right);
+        }
+        Expr* e = make_expr(ExprKind::kBinary, start);
+        e->args = take(exprs_, args_mark);
+        e->ops = take(ops_, ops_mark);
+        return e;
+    }
+
+    bool at_predicate() const {
+        return at(Tok::kBetween) || at(Tok::kIn) || at(Tok::kLike) || at(Tok::kNot);
+    }
+
+    const Expr* predicate(const Expr* operand, uint32_t start) {
+        const bool negated = accept(Tok::kNot);
+        Expr* e = nullptr;
+        if (accept(Tok::kBetween)) {
+            const Expr* low = binary(kPredicateLevel + 1);
+            if (low == nullptr || !expect(Tok::kAnd)) return nullptr;
+            const Expr* high = binary(kPredicateLevel + 1);
+            if (high == nullptr) return nullptr;
+            e = make_expr(ExprKind::kBetween, start);
+            e->args = list(operand, low, high);
+        } else if (accept(Tok::kIn)) {
+            e = in_list(operand, start);
+        } else if (accept(Tok::kLike)) {
+            const Expr* pattern = binary(kPredicateLevel + 1);
+            if (pattern == nullptr) return nullptr;
+            json::Value escape;
+            if (accept(Tok::kEscape)) {
+                escape = token_.value;
+                if (!expect(Tok::kString)) return nullptr;
+            }
+            e = make_expr(ExprKind::kLike, start);
+            e->args = list(operand, pattern);
+            e->value = escape;
+        } else {
+            return unexpected();
+        }
+        if (e != nullptr) e->negated = negated;
+        return e;
+    }
+
+    Expr* in_list(const Expr* operand, uint32_t start) {
+        if (!expect(Tok::kOpenParen)) return nullptr;
+        const size_t mark = exprs_.size();
+        exprs_.push_back(operand);
+        do {
+            const Expr* element = expr();
+            if (element == nullptr) return nullptr;
+            exprs_.push_back(element);
+        } while (accept(Tok::kComma));
+        if (!expect(Tok::kCloseParen)) return nullptr;
+        if (exprs_.size() - mark - 1 > limits::kInListMax)
+            return fail(errors::bad_request(fmt::format(
+                "An IN list has more than the maximum of {} items.", limits::kInListMax)));
+        Expr* e = make_expr(ExprKind::kIn, start);
+        e->args = take(exprs_, mark);
+        return e;
+    }
+
+    const Expr* unary() {
+        Op op;
+        switch (token_.kind) {
+            case Tok::kMinus:
+                op = Op::kMinus;
+                break;
+            case Tok::kPlus:
+                op = Op::kPlus;
+                break;
+            case Tok::kTilde:
+                op = Op::kComplement;
+                break;
+            case Tok::kNot:
+                op = Op::kNot;
+                break;
+            default:
+                return postfix(atom());
+        }
+        const Level level(*this);
+        if (!level) return nullptr;
+        const Token sign = token_;
+        advance();
+        if ((op == Op::kMinus || op == Op::kPlus) && at(Tok::kNumber) &&
+            token_.range.start == sign.range.end) {
+            const uint32_t from = op == Op::kMinus ? sign.range.start : token_.range.start;
+            const json::Value value = number_from_text(
+                std::string_view(syntax_.text).substr(from, token_.range.end - from));
+            advance();
+            Expr* e = make_expr(ExprKind::kLiteral, sign.range.start);
+            e->value = value;
+            return postfix(e);
+        }
+        const Expr* operand =
+            op == Op::kNot && !choices::kNotBindsTightly ? binary(kPredicateLevel) : unary();
+        if (operand == nullptr) return nullptr;
+        Expr* e = make_expr(ExprKind::kUnary, sign.range.start);
+        ops_.push_back(op);
+        e->ops = take(ops_, ops_.size() - 1);
+        e->args = list(operand);
+        return e;
+    }
+
+    const Expr* postfix(const Expr* base) {
+        if (base == nullptr || (!at(Tok::kDot) && !at(Tok::kOpenBracket))) return base;
+        const size_t mark = steps_.size();
+        while (at(Tok::kDot) || at(Tok::kOpenBracket)) {
+            ast::Step step;
+            if (!path_step(step)) return nullptr;
+            steps_.push_back(step);
+        }
+        Expr* e = make_expr(ExprKind::kPath, base->range.start);
+        e->args = list(base);
+        e->steps = take(steps_, mark);
+        return e;
+    }
+
+    bool path_step(ast::Step& step) {
+        step.range.start = token_.range.start;
+        if (accept(Tok::kDot)) {
+            step.name = token_.text;
+            if (!expect(Tok::kIdentifier)) return false;
+        } else {
+            advance();
+            const Expr* index = expr();
+            if (index == nullptr || !expect(Tok::kCloseBracket)) return false;
+            if (index->kind == ExprKind::kLiteral && index->value.is_string()) {
+                step.kind = ast::StepKind::kBracket;
+                step.name = index->value.as_string();
+            } else if (index->kind == ExprKind::kLiteral && index->value.is_number()) {
+                step.kind = ast::StepKind::kIndex;
+                step.index = index->value;
+            } else {
+                step.kind = ast::StepKind::kExpr;
+                step.expr = index;
+            }
+        }
+        step.range.end = end_;
+        return true;
+    }
+
+    const Expr* literal(json::Value value) {
+        const uint32_t start = token_.range.start;
+        advance();
+        Expr* e = make_expr(ExprKind::kLiteral, start);
+        e->value = value;
+        return e;
+    }
+
+    const Expr* atom() {
+        const Token first = token_;
+        switch (first.kind) {
+            case Tok::kNumber:
+            case Tok::kString:
+                return literal(first.value);
+            case Tok::kTrue:
+                return literal(json::Value::boolean(true));
+            case Tok::kFalse:
+                return literal(json::Value::boolean(false));
+            case Tok::kNull:
+                return literal(json::Value::null());
+            case Tok::kUndefined:
+                return literal(json::Value());
+            case Tok::kParameter:
+                return named(ExprKind::kParameter);
+            case Tok::kOpenBracket:
+                return array();
+            case Tok::kOpenBrace:
+                return object();
+            case Tok::kExists:
+                advance();
+                return subquery(ExprKind::kExists, first);
+            case Tok::kArray:
+                advance();
+                return subquery(ExprKind::kArrayOf, first);
+            case Tok::kUdf:
+                return udf_call();
+            case Tok::kLeft:
+            case Tok::kRight:
+                advance();
+                return at(Tok::kOpenParen) ? call(first) : unexpected_at(first);
+            case Tok::kOpenParen:
+                break;
+            case Tok::kIdentifier: {
+                const Expr* name = named(ExprKind::kIdentifier);
+                return at(Tok::kOpenParen) ? call(first) : name;
+            }
+            default:
+                return unexpected();
+        }
+        advance();
+        if (at(Tok::kSelect)) {
+            const Query* q = query();
+            if (q == nullptr || !expect(Tok::kCloseParen)) return nullptr;
+            Expr* e = make_expr(ExprKind::kSubquery, first.range.start);
+            e->query = q;
+            return e;
+        }
+        const Expr* inner = expr();
+        if (inner == nullptr || !expect(Tok::kCloseParen)) return nullptr;
+        return inner;
+    }
+
+    const Expr* unexpected_at(const Token& token) {
+        token_ = token;
+        return unexpected();
+    }
+
+    const Expr* named(ExprKind kind) {
+        const Token token = token_;
+        advance();
+        Expr* e = make_expr(kind, token.range.start);
+        e->name = token.text;
+        return e;
+    }
+
+    const Expr* subquery(ExprKind kind, const Token& keyword) {
+        const Query* q = parenthesised_query();
+        if (q == nullptr) return nullptr;
+        Expr* e = make_expr(kind, keyword.range.start);
+        e->query = q;
+        return e;
+    }
+
+    /// ( [ expr { , expr } ] ), after a name. ALL, FIRST and LAST take a subquery instead.
+    const Expr* call(const Token& name) {
+        advance();
+        if (at(Tok::kSelect)) {
+            ExprKind kind;
+            if (equals_ignore_case(name.text, "ALL")) {
+                kind = ExprKind::kAll;
+            } else if (equals_ignore_case(name.text, "FIRST")) {
+                kind = ExprKind::kFirst;
+            } else if (equals_ignore_case(name.text, "LAST")) {
+                kind = ExprKind::kLast;
+            } else {
+                return unexpected();
+            }
+            const Query* q = query();
+            if (q == nullptr || !expect(Tok::kCloseParen)) return nullptr;
+            Expr* e = make_expr(kind, name.range.start);
+            e->query = q;
+            return e;
+        }
+        const size_t mark = exprs_.size();
+        if (!expressions_until(Tok::kCloseParen)) return nullptr;
+        Expr* e = make_expr(ExprKind::kCall, name.range.start);
+        e->name = name.text;
+        e->name_range = name.range;
+        e->args = take(exprs_, mark);
+        return e;
+    }
+
+    const Expr* udf_call() {
+        const uint32_t start = token_.range.start;
+        advance();
+        if (!expect(Tok::kDot)) return nullptr;
+        const Token name = token_;
+        if (!expect(Tok::kIdentifier)) return nullptr;
+        if (!at(Tok::kOpenParen)) return unexpected();
+        if (++udf_references_ > limits::kUdfReferencesMax)
+            return fail(errors::bad_request(
+                fmt::format("The query has more than the maximum of {} references to user-defined "
+                            "functions.",
+                            limits::kUdfReferencesMax)));
+        advance();
+        const size_t mark = exprs_.size();
+        if (!expressions_until(Tok::kCloseParen)) return nullptr;
+        Expr* e = make_expr(ExprKind::kUdfCall, start);
+        e->name = name.text;
+        e->name_range = {start, name.range.end};
+        e->args = take(exprs_, mark);
+        return e;
+    }
+
+    /// Pushes a possibly empty list on exprs_ and consumes `close`.
+    bool expressions_until(Tok close) {
+        if (accept(close)) return true;
+        do {
+            const Expr* element = expr();
+            if (element == nullptr) return false;
+            exprs_.push_back(element);
+        } while (accept(Tok::kComma));
+        return expect(close);
+    }
+
+    const Expr* array() {
+        const uint32_t start = token_.range.start;
+        advance();
+        const size_t mark = exprs_.size();
+        if (!expressions_until(Tok::kCloseBracket)) return nullptr;
+        Expr* e = make_expr(ExprKind::kArray, start);
+        e->args = take(exprs_, mark);
+        return e;
+    }
+
+    const Expr* object() {
+        const uint32_t start = token_.range.start;
+        advance();
+        const size_t args_mark = exprs_.size();
+        const size_t names_mark = names_.size();
+        if (!accept(Tok::kCloseBrace)) {
+            do {
+                if (at(Tok::kString)) {
+                    names_.push_back(token_.value.as_string());
+                } else if (at(Tok::kIdentifier)) {
+                    names_.push_back(token_.text);
+                } else {
+                    return unexpected();
+                }
+                advance();
+                if (!expect(Tok::kColon)) return nullptr;
+                const Expr* member = expr();
+                if (member == nullptr) return nullptr;
+                exprs_.push_back(member);
+            } while (accept(Tok::kComma));
+            if (!expect(Tok::kCloseBrace)) return nullptr;
+        }
+        Expr* e = make_expr(ExprKind::kObject, start);
+        e->args = take(exprs_, args_mark);
+        e->names = take(names_, names_mark);
+        return e;
+    }
+
+    Syntax& syntax_;
+    json::Arena& arena_;
+    Lexer lexer_;
+    Token token_;
+    uint32_t end_ = 0;  // of the last consumed token
+    uint32_t depth_ = 0;
+    uint32_t joins_ = 0;
+    uint32_t udf_references_ = 0;
+    bool failed_ = false;
+    Error error_;
+    // Stacks shared by all levels of the recursion; each level takes what it pushed.
+    std::vector<const Expr*> exprs_;
+    std::vector<Op> ops_;
+    std::vector<ast::Step> steps_;
+    std::vector<std::string_view> names_;
+};
+
+Status check_text(std::string_view text) {
+    if (text.size() > limits::kTextBytesMax)
+        return Status(errors::bad_request(
+            fmt::format("The query text of {} bytes exceeds the maximum of {} bytes.", text.size(),
+                        limits::kTextBytesMax)));
+    if (!is_valid_utf8(text))
+        return Status(errors::bad_request("The query text is not valid UTF-8."));
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Syntax>> parse_query(std::string_view text) {
+    TRY_STATUS(check_text(text));
+    auto syntax = std::make_unique<Syntax>(text);
+    TRY_STATUS(Parser(*syntax).run());
+    return syntax;
+}
+
+Result<std::unique_ptr<Syntax>> parse_condition(std::string_view text) {
+    TRY_STATUS(check_text(text));
+    auto syntax = std::make_unique<Syntax>(text);
+    TRY_STATUS(Parser(*syntax).run_condition());
+    return syntax;
+}
+
+}  // namespace orrery::query
