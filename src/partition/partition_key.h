@@ -39,13 +39,15 @@ std::string partition_key_definition_json(const PartitionKeyDefinition& definiti
 using PartitionKeyComponents = std::vector<json::Value>;
 
 /// Reads the header x-ms-documentdb-partitionkey (a JSON array; `{}` = undefined). Strings live in
-/// `arena`. 400 for anything else, and for a string component above 2,048 bytes (V2).
+/// `arena`. 400 for anything else. Whether the components fit a container, their length included,
+/// is decided by effective_partition_key().
 Result<PartitionKeyComponents> parse_partition_key_header(std::string_view header, json::Arena& arena);
 /// "[\"a\",5,{}]": the header form of components.
 std::string partition_key_json(const PartitionKeyComponents& components);
 
 /// The EPK of a full key or of a prefix (MultiHash). Components must fit the definition's paths in
-/// number (a prefix is allowed for MultiHash only); 400 otherwise.
+/// number (a prefix is allowed for MultiHash only), strings within 2,048 bytes unless the version is
+/// 1; 400 otherwise. In a container with a system key, `[]` and `[{}]` are both the empty key "".
 Result<std::string> effective_partition_key(const PartitionKeyDefinition& definition,
                                             const PartitionKeyComponents& components);
 
@@ -64,7 +66,8 @@ EpkRange range_of_key(std::string_view epk);
 std::vector<EpkRange> even_ranges(const PartitionKeyDefinition& definition, size_t count);
 
 /// The docref prefix of an EPK: the first 8 bytes of each level's hash; for V1 the first 8 bytes of
-/// the EPK (shorter ones padded with zeros). The empty key has zeros.
+/// the EPK (shorter ones padded with zeros). The empty key has zeros on all levels; a hierarchical
+/// prefix has as many levels as it has components.
 std::string docref_prefix(const PartitionKeyDefinition& definition, std::string_view epk);
 
 }  // namespace orrery::partition

@@ -1,0 +1,408 @@
+#include "partition/partition_key.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/bytes.h"
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "json/parse.h"
+#include "json/write.h"
+
+namespace orrery::partition {
+namespace {
+
+constexpr std::string_view kHeaderName = "x-ms-documentdb-partitionkey";
+constexpr std::string_view kSystemKeyPath = "/_partitionKey";
+constexpr size_t kHashBytes = 16;
+constexpr size_t kDocrefLevelBytes = 8;
+
+// Component types inside hash inputs and V1 EPKs.
+constexpr char kUndefinedByte = 0x00;
+constexpr char kNullByte = 0x01;
+constexpr char kFalseByte = 0x02;
+constexpr char kTrueByte = 0x03;
+constexpr char kNumberByte = 0x05;
+constexpr char kStringByte = 0x08;
+
+constexpr size_t kV1Utf16UnitsMax = 100;
+constexpr size_t kV1StringBytesMax = 100;
+
+/// Text of a client for an error message: never long, never cut inside a character.
+std::string excerpt(std::string_view text) {
+    constexpr size_t kExcerptBytesMax = 100;
+    if (text.size() <= kExcerptBytesMax) return std::string(text);
+    size_t end = kExcerptBytesMax;
+    while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
+    return std::string(text.substr(0, end)) + "...";
+}
+
+Error bad_path(std::string_view path, std::string_view why) {
+    return errors::bad_request("The partition key path '" + excerpt(path) +
+                               "' is invalid: " + std::string(why) + ".");
+}
+
+/// Reads `"name"` or `'name'` at `position`, which moves behind it.
+Result<std::string> take_quoted(std::string_view path, size_t& position) {
+    const char quote = path[position];
+    const size_t end = path.find(quote, position + 1);
+    if (end == std::string_view::npos) return bad_path(path, "a quoted name does not end");
+    const std::string_view name = path.substr(position + 1, end - position - 1);
+    // Clients disagree on whether the backslash belongs to the name.
+    if (name.find('\\') != std::string_view::npos)
+        return bad_path(path, "a quoted name must not contain a backslash");
+    position = end + 1;
+    return std::string(name);
+}
+
+Result<std::string> take_plain(std::string_view path, size_t& position) {
+    const size_t end = std::min(path.find('/', position), path.size());
+    const std::string_view name = path.substr(position, end - position);
+    if (name.find_first_of("*?") != std::string_view::npos)
+        return bad_path(path, "wildcards are not allowed; write names with '*' or '?' in quotes");
+    if (name.find_first_of("[]{}") != std::string_view::npos)
+        return bad_path(path,
+                        "array elements are not allowed; write names with brackets in quotes");
+    if (name.find_first_of("\"'\\") != std::string_view::npos)
+        return bad_path(path, "a quote or backslash inside a name");
+    if (!name.empty() && (name.front() == ' ' || name.back() == ' '))
+        return bad_path(path, "write names that begin or end with a blank in quotes");
+    position = end;
+    return std::string(name);
+}
+
+bool is_system_property(std::string_view name) {
+    constexpr std::array<std::string_view, 6> kNames = {"_rid", "_self",        "_etag",
+                                                        "_ts",  "_attachments", "_lsn"};
+    return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+Result<json::MemberPath> split_path(std::string_view path) {
+    if (path.empty() || path.front() != '/') return bad_path(path, "it must begin with '/'");
+    json::MemberPath names;
+    size_t position = 0;
+    while (position < path.size()) {
+        if (path[position] != '/') return bad_path(path, "'/' expected after a quoted name");
+        ++position;
+        const bool quoted =
+            position < path.size() && (path[position] == '"' || path[position] == '\'');
+        TRY(std::string name, quoted ? take_quoted(path, position) : take_plain(path, position));
+        if (name.empty()) return bad_path(path, "a name is empty");
+        if (names.size() >= limits::kNestingDepthMax)
+            return bad_path(path, "it is deeper than items can be");
+        names.push_back(std::move(name));
+    }
+    if (is_system_property(names.front()))
+        return bad_path(path, "a system property cannot be the partition key");
+    return names;
+}
+
+Status read_kind(const json::Value& value, PartitionKeyDefinition& out) {
+    if (value.is_undefined() || value.is_null()) return {};
+    if (value.is_string() && value.as_string() == "Hash") return {};
+    if (value.is_string() && value.as_string() == "MultiHash") {
+        out.kind = KeyKind::kMultiHash;
+        return {};
+    }
+    return Status(errors::bad_request(
+        "The member 'kind' of the partition key must be \"Hash\" or \"MultiHash\"."));
+}
+
+Status read_version(const json::Value& value, PartitionKeyDefinition& out) {
+    const bool multi = out.kind == KeyKind::kMultiHash;
+    if (value.is_undefined() || value.is_null()) {
+        out.version = multi ? 2 : 1;
+        out.version_given = multi;
+        return {};
+    }
+    const double number = value.is_number() ? value.as_double() : 0;
+    if (number != 1 && number != 2)
+        return Status(
+            errors::bad_request("The member 'version' of the partition key must be 1 or 2."));
+    if (multi && number != 2)
+        return Status(errors::bad_request(
+            "A partition key of kind MultiHash needs version 2; version 1 is not possible."));
+    out.version = number == 1 ? 1 : 2;
+    out.version_given = true;
+    return {};
+}
+
+Status read_paths(const json::Value& value, PartitionKeyDefinition& out) {
+    if (!value.is_array() || value.elements().empty())
+        return Status(errors::bad_request(
+            "The member 'paths' of the partition key must be an array of at least one path."));
+    const size_t paths_max =
+        out.kind == KeyKind::kMultiHash ? limits::kPartitionKeyPathsMax : size_t{1};
+    if (value.elements().size() > paths_max)
+        return Status(errors::bad_request(
+            out.kind == KeyKind::kMultiHash
+                ? "A partition key of kind MultiHash has at most 3 paths."
+                : "A partition key of kind Hash has exactly one path; several need the kind "
+                  "MultiHash."));
+    for (const json::Value& element : value.elements()) {
+        if (!element.is_string())
+            return Status(
+                errors::bad_request("The member 'paths' of the partition key holds a non-string."));
+        TRY(auto names, split_path(element.as_string()));
+        if (std::find(out.member_paths.begin(), out.member_paths.end(), names) !=
+            out.member_paths.end())
+            return Status(bad_path(element.as_string(), "it appears twice"));
+        out.paths.emplace_back(element.as_string());
+        out.member_paths.push_back(std::move(names));
+    }
+    return {};
+}
+
+Status read_system_key(const json::Value& value, PartitionKeyDefinition& out) {
+    if (value.is_undefined() || value.is_null()) return {};
+    if (!value.is_bool())
+        return Status(errors::bad_request(
+            "The member 'systemKey' of the partition key must be true or false."));
+    out.system_key = value.as_bool();
+    if (out.system_key && (out.kind != KeyKind::kHash || out.paths.front() != kSystemKeyPath))
+        return Status(
+            errors::bad_request("The member 'systemKey' of the partition key belongs to the path "
+                                "/_partitionKey only."));
+    return {};
+}
+
+/// Order-preserving form of a number inside V1 EPKs: the top byte, then groups of seven bits, each
+/// but the last marked by a low one bit.
+void append_v1_number(std::string& out, double value) {
+    constexpr uint64_t kSign = uint64_t{1} << 63;
+    auto bits = std::bit_cast<uint64_t>(value);
+    bits = (bits & kSign) == 0 ? bits ^ kSign : ~bits + 1;
+    out.push_back(kNumberByte);
+    out.push_back(static_cast<char>(bits >> 56));
+    bits <<= 8;
+    auto group = static_cast<uint8_t>((bits >> 56) | 1);
+    bits <<= 7;
+    while (bits != 0) {
+        out.push_back(static_cast<char>(group));
+        group = static_cast<uint8_t>((bits >> 56) | 1);
+        bits <<= 7;
+    }
+    out.push_back(static_cast<char>(group & 0xFE));
+}
+
+/// The first 100 UTF-16 units as UTF-8. A pair cut in two leaves the replacement character, as in
+/// the clients.
+std::string cut_for_v1(std::string_view text) {
+    size_t units = 0;
+    size_t i = 0;
+    while (i < text.size() && units < kV1Utf16UnitsMax) {
+        const auto lead = static_cast<uint8_t>(text[i]);
+        const size_t width = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+        if (width == 4 && units + 2 > kV1Utf16UnitsMax)
+            return std::string(text.substr(0, i)) + "\xEF\xBF\xBD";
+        units += width == 4 ? 2 : 1;
+        i = std::min(i + width, text.size());
+    }
+    return std::string(text.substr(0, i));
+}
+
+void append_v1_string(std::string& out, std::string_view cut) {
+    out.push_back(kStringByte);
+    const bool whole = cut.size() <= kV1StringBytesMax;
+    for (const char c : cut.substr(0, kV1StringBytesMax + 1)) {
+        const auto byte = static_cast<uint8_t>(c);
+        out.push_back(static_cast<char>(byte == 0xFF ? byte : byte + 1));
+    }
+    if (whole) out.push_back('\0');
+}
+
+/// Type byte and value as they are hashed.
+void append_hashed(std::string& out, const json::Value& value, char string_end) {
+    switch (value.type()) {
+        case json::Type::kNull:
+            out.push_back(kNullByte);
+            return;
+        case json::Type::kBool:
+            out.push_back(value.as_bool() ? kTrueByte : kFalseByte);
+            return;
+        case json::Type::kNumber:
+            out.push_back(kNumberByte);
+            append_u64_le(out, std::bit_cast<uint64_t>(value.as_double()));
+            return;
+        case json::Type::kString:
+            out.push_back(kStringByte);
+            out.append(value.as_string());
+            out.push_back(string_end);
+            return;
+        default:
+            out.push_back(kUndefinedByte);
+            return;
+    }
+}
+
+std::string v1_epk(const json::Value& component) {
+    std::string cut;
+    json::Value value = component;
+    if (value.is_string()) {
+        cut = cut_for_v1(value.as_string());
+        value = json::Value::string(cut);
+    }
+    std::string input;
+    append_hashed(input, value, '\0');
+    std::string epk;
+    append_v1_number(epk, static_cast<double>(murmur3_32(input, 0)));
+    if (value.is_number()) {
+        append_v1_number(epk, value.as_double());
+    } else if (value.is_string()) {
+        append_v1_string(epk, value.as_string());
+    } else {
+        append_hashed(epk, value, '\0');
+    }
+    return epk;
+}
+
+void append_v2_hash(std::string& out, const json::Value& component) {
+    std::string input;
+    append_hashed(input, component, '\xFF');
+    const auto [low, high] = murmur3_128(input, 0);
+    // The hash's 16 little-endian bytes backwards, the top two bits cleared.
+    append_u64_be(out, high & 0x3FFF'FFFF'FFFF'FFFFULL);
+    append_u64_be(out, low);
+}
+
+Status check_component(const PartitionKeyDefinition& definition, const json::Value& component) {
+    if (component.is_array() || component.is_object())
+        return Status(errors::bad_request(
+            "A partition key component must be a string, number, boolean, null or missing."));
+    if (definition.version == 2 && component.is_string() &&
+        component.as_string().size() > limits::kPartitionKeyBytesMax)
+        return Status(errors::bad_request("The partition key value is longer than 2048 bytes."));
+    return {};
+}
+
+}  // namespace
+
+Result<PartitionKeyDefinition> parse_partition_key_definition(const json::Value& definition) {
+    if (!definition.is_object())
+        return errors::bad_request("The partition key definition must be a JSON object.");
+    for (const json::Member& member : definition.members()) {
+        const std::string_view name = member.name;
+        if (name != "paths" && name != "kind" && name != "version" && name != "systemKey")
+            return errors::bad_request("The partition key definition has an unknown member '" +
+                                       excerpt(name) + "'.");
+    }
+    PartitionKeyDefinition out;
+    TRY_STATUS(read_kind(definition.member("kind"), out));
+    TRY_STATUS(read_version(definition.member("version"), out));
+    TRY_STATUS(read_paths(definition.member("paths"), out));
+    TRY_STATUS(read_system_key(definition.member("systemKey"), out));
+    return out;
+}
+
+std::string partition_key_definition_json(const PartitionKeyDefinition& definition) {
+    std::string out = R"({"paths":[)";
+    for (size_t i = 0; i < definition.paths.size(); ++i) {
+        if (i > 0) out.push_back(',');
+        json::write_string(out, definition.paths[i]);
+    }
+    out += R"(],"kind":)";
+    out += definition.kind == KeyKind::kMultiHash ? R"("MultiHash")" : R"("Hash")";
+    if (definition.version_given) out += R"(,"version":)" + std::to_string(definition.version);
+    if (definition.system_key) out += R"(,"systemKey":true)";
+    out.push_back('}');
+    return out;
+}
+
+Result<PartitionKeyComponents> parse_partition_key_header(std::string_view header,
+                                                          json::Arena& arena) {
+    const auto refuse = [&](std::string_view expected) {
+        return errors::bad_header(
+            kHeaderName, is_valid_utf8(header) ? excerpt(header) : "(not UTF-8)", expected);
+    };
+    constexpr std::string_view kExpected =
+        "a JSON array of strings, numbers, booleans, null or {} (missing), for example [\"value\"]";
+    constexpr uint32_t kDepth = 2;
+    auto parsed = json::parse(header, arena, {.depth_max = kDepth});
+    if (!parsed.ok() || !parsed->is_array()) return refuse(kExpected);
+    const auto elements = parsed->elements();
+    if (elements.size() > limits::kPartitionKeyPathsMax)
+        return refuse("a JSON array of at most 3 components");
+    PartitionKeyComponents components;
+    components.reserve(elements.size());
+    for (const json::Value& element : elements) {
+        const bool missing = element.is_object() && element.members().empty();
+        if (!missing && !element.is_scalar()) return refuse(kExpected);
+        components.push_back(missing ? json::Value() : element);
+    }
+    return components;
+}
+
+std::string partition_key_json(const PartitionKeyComponents& components) {
+    std::string out = "[";
+    for (size_t i = 0; i < components.size(); ++i) {
+        if (i > 0) out.push_back(',');
+        if (components[i].is_undefined()) {
+            out += "{}";
+        } else {
+            json::write(out, components[i], json::NumberForm::kCanonical);
+        }
+    }
+    out.push_back(']');
+    return out;
+}
+
+Result<std::string> effective_partition_key(const PartitionKeyDefinition& definition,
+                                            const PartitionKeyComponents& components) {
+    const bool multi = definition.kind == KeyKind::kMultiHash;
+    const bool empty_allowed = multi || definition.system_key;
+    if (components.size() > definition.level_count() || (components.empty() && !empty_allowed))
+        return errors::bad_request("The partition key has " + std::to_string(components.size()) +
+                                   " components, but the container's key has " +
+                                   std::to_string(definition.paths.size()) + ".");
+    for (const json::Value& component : components)
+        TRY_STATUS(check_component(definition, component));
+    if (components.empty()) return std::string();
+    if (definition.system_key && components.front().is_undefined()) return std::string();
+    if (definition.version == 1) return v1_epk(components.front());
+    std::string epk;
+    epk.reserve(components.size() * kHashBytes);
+    for (const json::Value& component : components) append_v2_hash(epk, component);
+    return epk;
+}
+
+EpkRange range_of_key(std::string_view epk) {
+    return {std::string(epk), std::string(epk) + '\xFF'};
+}
+
+std::vector<EpkRange> even_ranges(const PartitionKeyDefinition& definition, size_t count) {
+    CHECK(count > 0);
+    __extension__ using Wide = unsigned __int128;
+    const Wide wide_step = ((Wide{1} << 126) - 1) / count;
+    const uint64_t v1_step = uint64_t{0xFFFF'FFFF} / count;
+    std::vector<EpkRange> ranges(count);
+    for (size_t i = 1; i < count; ++i) {
+        std::string border;
+        if (definition.version == 1) {
+            append_v1_number(border, static_cast<double>(v1_step * i));
+        } else {
+            const Wide value = wide_step * i;
+            append_u64_be(border, static_cast<uint64_t>(value >> 64));
+            append_u64_be(border, static_cast<uint64_t>(value));
+        }
+        ranges[i - 1].max = border;
+        ranges[i].min = std::move(border);
+    }
+    return ranges;
+}
+
+std::string docref_prefix(const PartitionKeyDefinition& definition, std::string_view epk) {
+    if (epk.empty()) return std::string(kDocrefLevelBytes * definition.level_count(), '\0');
+    std::string prefix;
+    for (size_t level = 0; level < definition.level_count(); ++level) {
+        const std::string_view hash = epk.substr(std::min(level * kHashBytes, epk.size()));
+        if (hash.empty()) break;
+        prefix.append(hash.substr(0, kDocrefLevelBytes));
+        prefix.resize(kDocrefLevelBytes * (level + 1), '\0');
+    }
+    return prefix;
+}
+
+}  // namespace orrery::partition
