@@ -260,7 +260,7 @@ Status check_item_id(std::string_view id) {
     if (id.size() > limits::kItemIdBytesMax)
         return Status(errors::invalid_id("it is longer than " +
                                          std::to_string(limits::kItemIdBytesMax) + " bytes"));
-    if (id.find_first_of("/\\") != std::string_view::npos)
+    if (id.find('/') != std::string_view::npos || id.find('\\') != std::string_view::npos)
         return Status(errors::invalid_id("it contains '/' or '\\'"));
     if (!is_valid_utf8(id)) return Status(errors::invalid_id("it is not well-formed UTF-8"));
     return {};

@@ -104,6 +104,26 @@ TEST(Parse, NumbersKeepTextAndExactness) {
     EXPECT_EQ(parse("-9223372036854775808", arena)->as_int64(), INT64_MIN);
 }
 
+TEST(Parse, DecimalsAreRoundedCorrectly) {
+    test::RandomJson random(6);
+    for (int i = 0; i < 50'000; ++i) {
+        std::string text = random.chance(30) ? "-" : "";
+        const uint64_t whole_digits = 1 + random.below(random.chance(80) ? 8 : 25);
+        for (uint64_t n = 0; n < whole_digits; ++n)
+            text.push_back(static_cast<char>(
+                '0' + (n == 0 && whole_digits > 1 ? 1 + random.below(9) : random.below(10))));
+        text.push_back('.');
+        for (uint64_t n = 1 + random.below(random.chance(80) ? 8 : 25); n > 0; --n)
+            text.push_back(static_cast<char>('0' + random.below(10)));
+        if (random.chance(20))
+            text += "e" + std::to_string(static_cast<int>(random.below(40)) - 20);
+        Arena arena;
+        const auto v = parse(text, arena);
+        ASSERT_TRUE(v.ok()) << text;
+        ASSERT_EQ(v->as_double(), std::strtod(text.c_str(), nullptr)) << text;
+    }
+}
+
 TEST(Parse, BadNumbers) {
     for (const char* text : {"01",        "-01", "00",   "1.",   "-",   "-.5",   ".5",  "+1",
                              "1e",        "1e+", "1.e5", "0x10", "1_0", "NaN",   "nan", "Infinity",

@@ -70,6 +70,9 @@ inline bool lex_string(const char* p, const char* end, Arena& arena, StringToken
     return lex_escaped_string(begin, stop, end, arena, token, fault);
 }
 
+inline constexpr double kPowersOfTen[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6, 1e7,
+                                          1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14};
+
 /// Converts a literal that lex_number() found well-formed and that is no small integer.
 bool convert_number(std::string_view literal, bool integer, Value& value);
 
@@ -88,22 +91,27 @@ inline const char* lex_number(const char* p, const char* end, Value& value, Faul
         return nullptr;
     }
     bool integer = true;
+    bool exponent = false;
+    const char* fraction = p;
     if (p < end && *p == '.') {
         integer = false;
-        const char* const fraction = ++p;
-        while (p < end && is_digit(*p)) ++p;
+        fraction = ++p;
+        while (p < end && is_digit(*p))
+            magnitude = magnitude * 10 + static_cast<uint64_t>(*p++ - '0');
         if (p == fraction) {
             fault = {"a digit is missing behind the decimal point", p};
             return nullptr;
         }
     }
+    const auto fraction_count = p - fraction;
     if (p < end && (*p == 'e' || *p == 'E')) {
         integer = false;
+        exponent = true;
         ++p;
         if (p < end && (*p == '+' || *p == '-')) ++p;
-        const char* const exponent = p;
+        const char* const first = p;
         while (p < end && is_digit(*p)) ++p;
-        if (p == exponent) {
+        if (p == first) {
             fault = {"a digit is missing in the exponent", p};
             return nullptr;
         }
@@ -112,6 +120,12 @@ inline const char* lex_number(const char* p, const char* end, Value& value, Faul
     if (integer && count <= 18 && !(negative && magnitude == 0)) [[likely]] {
         const auto whole = static_cast<int64_t>(magnitude);
         value = Value::integer_text(negative ? -whole : whole, literal);
+        return p;
+    }
+    // Both operands are exact, so the one division rounds correctly.
+    if (!integer && !exponent && count + fraction_count <= 15) {
+        const double v = static_cast<double>(magnitude) / kPowersOfTen[fraction_count];
+        value = Value::number_text(negative ? -v : v, literal);
         return p;
     }
     if (!convert_number(literal, integer, value)) {

@@ -1,0 +1,100 @@
+// Client bodies are the largest hostile input. Whatever parses must write and parse again to the
+// same value, and the walk over items must accept and refuse exactly what the parser does.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "json/document.h"
+#include "json/item.h"
+#include "json/order.h"
+#include "json/parse.h"
+#include "json/write.h"
+
+using namespace orrery;        // NOLINT
+using namespace orrery::json;  // NOLINT
+
+namespace {
+
+class Balance : public ItemVisitor {
+public:
+    bool enter_member(std::string_view name) override { return enter(name.size()); }
+    bool enter_element() override { return enter(depth_); }
+    void leave() override {
+        CHECK(depth_ > 0);
+        --depth_;
+    }
+    void scalar(const Value& value) override {
+        CHECK(value.is_scalar() && depth_ > 0);
+        ++scalars_;
+    }
+    void container(Type type) override { CHECK(type == Type::kArray || type == Type::kObject); }
+    size_t depth_ = 0;
+    size_t scalars_ = 0;
+
+private:
+    bool enter(size_t salt) {
+        if (salt % 7 == 6) return false;
+        ++depth_;
+        return true;
+    }
+};
+
+void check_item(std::string_view input, const Result<Value>& parsed, Arena& arena) {
+    const std::vector<MemberPath> paths = {{"a"}, {"a", "b"}, {"id"}};
+    Balance incoming;
+    const auto item = read_item(input, {&paths}, &incoming);
+    if (!parsed.ok()) {
+        CHECK(!item.ok() && item.error().http_status == 400);
+        return;
+    }
+    const Value id = parsed->member("id");
+    const bool acceptable = id.is_string() && check_item_id(id.as_string()).ok();
+    CHECK(item.ok() == acceptable);
+    if (!item.ok()) return;
+    CHECK(incoming.depth_ == 0);
+    CHECK(item->id == id.as_string());
+
+    // The stored text is the parsed value without system properties.
+    std::vector<Member> kept;
+    for (const Member& m : parsed->members())
+        if (!is_system_property(m.name)) kept.push_back(m);
+    CHECK(item->text == to_text(Value::object(kept)));
+
+    Balance stored;
+    CHECK(walk_item(item->text, stored).ok());
+    CHECK(stored.depth_ == 0 && stored.scalars_ == incoming.scalars_);
+    const auto values = extract(item->text, paths, arena);
+    CHECK(values.ok());
+    CHECK(to_text((*values)[0]) == to_text(Value::object(kept).member("a")));
+    for (size_t i = 0; i < paths.size(); ++i) {
+        if ((*values)[i].is_scalar()) CHECK(equal((*values)[i], item->partition_key[i]));
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view input(reinterpret_cast<const char*>(data), size);
+    Arena arena;
+    const auto parsed = parse(input, arena);
+    if (parsed.ok()) {
+        for (const NumberForm form : {NumberForm::kAsWritten, NumberForm::kCanonical}) {
+            const std::string text = to_text(*parsed, form);
+            const auto again = parse(text, arena);
+            CHECK(again.ok() && equal(*parsed, *again) && compare(*parsed, *again) == 0);
+            CHECK(to_text(*again, form) == text);
+        }
+    }
+    check_item(input, parsed, arena);
+
+    ParseOptions lenient;
+    lenient.refuse_duplicate_names = false;
+    CHECK(parse(input, arena, lenient).ok() || !parsed.ok());
+    Balance damaged;
+    (void)walk_item(input, damaged).ok();
+    (void)decode_document(input).ok();
+    return 0;
+}
