@@ -43,4 +43,16 @@ struct IndexingPolicy {
 /// spatial, vector and full-text indexes are refused by name until they are maintained.
 Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy);
 
+/// What a write asks for (header x-ms-indexing-directive).
+enum class ItemIndexing : uint8_t { kDefault, kInclude, kExclude };
+/// Whether an item gets any terms at all: never in mode none or with kExclude; with `automatic`
+/// false only with kInclude.
+bool item_is_indexed(const IndexingPolicy& policy, ItemIndexing directive);
+
+/// Whether the values at a path are posted. `id` and `_ts` always are in consistent mode; the other
+/// system properties never.
+bool path_is_indexed(const IndexingPolicy& policy, const std::vector<PathStep>& path);
+/// Whether items that lack the path post `undefined` there: included by name, as /a/b/?.
+bool path_posts_undefined(const IndexingPolicy& policy, const std::vector<PathStep>& path);
+
 }  // namespace orrery::index

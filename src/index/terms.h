@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,12 +20,16 @@ namespace orrery::index {
 /// For values a, b: compare(a, b) < 0 implies term(a) < term(b), unless both are cut at the same
 /// bytes (then both are partial). Self-delimiting: no term is a prefix of another.
 /// Returns true when the term is not the whole value (string above 256 bytes, integer above 2^53).
+/// Arrays and objects have a term of their type alone. NaN counts as undefined.
 bool append_term(std::string& out, const json::Value& value);
 /// Splits a term from the front of `in`; false when malformed.
 bool take_term(std::string_view& in, std::string_view& term);
 
 /// Keyed hash of a path such as {"a","[]","b"}; never one of the reserved hashes.
 uint64_t path_hash(SipKey key, const std::vector<PathStep>& steps);
+
+/// Path hash and term of an item's `_ts`, which no walk shows: posted at commit, uncharged.
+std::string ts_entry(SipKey key, int64_t ts);
 
 /// The entries of one item, sorted by bytes, each once.
 class TermSet {
@@ -44,13 +49,21 @@ public:
 
 private:
     friend class TermCollector;
+    friend struct TermChange append_changes(const TermSet& before, const TermSet& after,
+                                            storage::PartitionId partition,
+                                            const storage::Docref& docref,
+                                            storage::IndexDelta& delta);
     std::string buffer_;
     std::vector<Entry> entries_;
+    /// Digests of (path, whole string) for strings that share a cut term: the formula counts them
+    /// by their whole values. Sorted, each once.
+    std::vector<uint64_t> cut_pairs_;
     uint32_t pair_count_ = 0;
 };
 
 /// Collects an item's terms while json::read_item or json::walk_item walks it. One item at a time;
-/// owned by one thread; reset() makes it ready for the next item without giving memory back.
+/// owned by one thread; reset() makes it ready for the next item without giving memory back (but
+/// for what an unusually large item took). Keep it: it remembers the shape of earlier items.
 class TermCollector final : public json::ItemVisitor {
 public:
     TermCollector(const IndexingPolicy& policy, SipKey path_key);  ///< policy borrowed
@@ -70,8 +83,8 @@ private:
     std::shared_ptr<State> state_;
 };
 
-/// What a write changes: entries only in `before` are removed, only in `after` added. Also counts
-/// charged pairs on each side.
+/// What a write changes: entries only in `before` are removed, only in `after` added (also when only
+/// the flag `partial` differs). Also counts charged pairs on each side.
 struct TermChange {
     uint32_t pairs_removed = 0;
     uint32_t pairs_added = 0;

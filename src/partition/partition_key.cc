@@ -1,7 +1,6 @@
 #include "partition/partition_key.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "base/bytes.h"
@@ -9,6 +8,7 @@
 #include "base/errors.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "json/item.h"
 #include "json/parse.h"
 #include "json/write.h"
 
@@ -74,12 +74,6 @@ Result<std::string> take_plain(std::string_view path, size_t& position) {
     return std::string(name);
 }
 
-bool is_system_property(std::string_view name) {
-    constexpr std::array<std::string_view, 6> kNames = {"_rid", "_self",        "_etag",
-                                                        "_ts",  "_attachments", "_lsn"};
-    return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
 Result<json::MemberPath> split_path(std::string_view path) {
     if (path.empty() || path.front() != '/') return bad_path(path, "it must begin with '/'");
     json::MemberPath names;
@@ -95,7 +89,7 @@ Result<json::MemberPath> split_path(std::string_view path) {
             return bad_path(path, "it is deeper than items can be");
         names.push_back(std::move(name));
     }
-    if (is_system_property(names.front()))
+    if (json::is_system_property(names.front()))
         return bad_path(path, "a system property cannot be the partition key");
     return names;
 }

@@ -1,0 +1,99 @@
+#include "index/path_tree.h"
+
+#include <algorithm>
+
+#include "json/item.h"
+
+namespace orrery::index {
+namespace {
+
+/// Shorter names first: most comparisons end at the size.
+bool before(std::string_view a, std::string_view b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+}  // namespace
+
+PathTree::PathTree(const std::vector<IndexPath>& included, const std::vector<IndexPath>& excluded) {
+    nodes_.emplace_back();
+    for (const IndexPath& path : included) insert(path, Rule::kInclude);
+    for (const IndexPath& path : excluded) insert(path, Rule::kExclude);
+}
+
+void PathTree::insert(const IndexPath& path, Rule rule) {
+    uint32_t node = 0;
+    for (const PathStep& step : path.steps) node = child(node, step);
+    if (path.subtree) {
+        nodes_[node].subtree = rule;
+        return;
+    }
+    nodes_[node].scalar = rule;
+    const bool of_system = !path.steps.empty() && !path.steps.front().any_element &&
+                           json::is_system_property(path.steps.front().name);
+    if (rule != Rule::kInclude || of_system) return;
+    nodes_[node].explicit_path = static_cast<uint32_t>(explicit_paths_.size());
+    explicit_paths_.push_back(path.steps);
+}
+
+uint32_t PathTree::child(uint32_t node, const PathStep& step) {
+    const auto fresh = static_cast<uint32_t>(nodes_.size());
+    if (step.any_element) {
+        if (nodes_[node].element == kNoNode) {
+            nodes_[node].element = fresh;
+            nodes_.emplace_back();
+        }
+        return nodes_[node].element;
+    }
+    if (const uint32_t known = find_member(node, step.name); known != kNoNode) return known;
+    auto& edges = nodes_[node].members;
+    const auto at =
+        std::lower_bound(edges.begin(), edges.end(), step.name,
+                         [](const Edge& e, std::string_view n) { return before(e.name, n); });
+    edges.insert(at, Edge{step.name, fresh});
+    nodes_.emplace_back();
+    return fresh;
+}
+
+uint32_t PathTree::find_member(uint32_t node, std::string_view name) const {
+    const auto& edges = nodes_[node].members;
+    const auto at =
+        std::lower_bound(edges.begin(), edges.end(), name,
+                         [](const Edge& e, std::string_view n) { return before(e.name, n); });
+    return at != edges.end() && at->name == name ? at->node : kNoNode;
+}
+
+PathTree::Position PathTree::root() const {
+    const bool all = nodes_.front().subtree == Rule::kInclude;
+    return {.node = 0, .inherited = all, .included = all};
+}
+
+PathTree::Position PathTree::at(const Position& parent, uint32_t node) const {
+    if (node == kNoNode)
+        return {.node = kNoNode, .inherited = parent.inherited, .included = parent.inherited};
+    const Node& here = nodes_[node];
+    Position position;
+    position.node = node;
+    position.inherited =
+        here.subtree == Rule::kNone ? parent.inherited : here.subtree == Rule::kInclude;
+    position.included =
+        here.scalar == Rule::kNone ? position.inherited : here.scalar == Rule::kInclude;
+    position.explicit_path = here.explicit_path;
+    return position;
+}
+
+PathTree::Position PathTree::member(const Position& parent, std::string_view name) const {
+    return at(parent, parent.node == kNoNode ? kNoNode : find_member(parent.node, name));
+}
+
+PathTree::Position PathTree::element(const Position& parent) const {
+    return at(parent, parent.node == kNoNode ? kNoNode : nodes_[parent.node].element);
+}
+
+PathTree::Position PathTree::find(const std::vector<PathStep>& path) const {
+    Position position = root();
+    for (const PathStep& step : path)
+        position = step.any_element ? element(position) : member(position, step.name);
+    return position;
+}
+
+}  // namespace orrery::index

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "index/policy.h"
+
+namespace orrery::index {
+
+/// Included and excluded paths as a tree that an item walk descends step by step. The deeper path
+/// decides; at one depth /a/? decides before /a/*. Immutable.
+class PathTree {
+public:
+    /// `included` and `excluded` hold no path twice.
+    PathTree(const std::vector<IndexPath>& included, const std::vector<IndexPath>& excluded);
+
+    static constexpr uint32_t kNoNode = UINT32_MAX;
+    static constexpr uint32_t kNotExplicit = UINT32_MAX;
+
+    /// Where a walk stands.
+    struct Position {
+        uint32_t node = kNoNode;                ///< kNoNode: no listed path leads further
+        bool inherited = false;                 ///< decision of the nearest /* at or above
+        bool included = false;                  ///< are values at this very path posted?
+        uint32_t explicit_path = kNotExplicit;  ///< index in explicit_paths()
+
+        /// Nothing at or below this path can be posted.
+        bool dead() const { return node == kNoNode && !inherited; }
+    };
+    Position root() const;
+    Position member(const Position& parent, std::string_view name) const;
+    Position element(const Position& parent) const;
+    Position find(const std::vector<PathStep>& path) const;
+
+    /// Paths included as /a/b/? (system properties left out): they post `undefined` when missing.
+    const std::vector<std::vector<PathStep>>& explicit_paths() const { return explicit_paths_; }
+
+private:
+    enum class Rule : uint8_t { kNone, kInclude, kExclude };
+    struct Edge {
+        std::string name;
+        uint32_t node;
+    };
+    struct Node {
+        Rule scalar = Rule::kNone;
+        Rule subtree = Rule::kNone;
+        uint32_t explicit_path = kNotExplicit;
+        uint32_t element = kNoNode;
+        std::vector<Edge> members;  ///< sorted by (size, bytes)
+    };
+
+    void insert(const IndexPath& path, Rule rule);
+    uint32_t child(uint32_t node, const PathStep& step);
+    uint32_t find_member(uint32_t node, std::string_view name) const;
+    Position at(const Position& parent, uint32_t node) const;
+
+    std::vector<Node> nodes_;
+    std::vector<std::vector<PathStep>> explicit_paths_;
+};
+
+}  // namespace orrery::index
