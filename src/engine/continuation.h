@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "engine/hmac.h"
+
+namespace orrery::engine {
+
+/// Where a feed or query goes on. Holds no partition ids, so it survives restart, split and merge.
+struct ContinuationPosition {
+    uint64_t scope_hash = 0;   ///< of container, scope and query: a token fits its own request only
+    std::string docref;        ///< last item looked at
+    uint64_t rows_done = 0;    ///< rows already returned: of that item (streaming), or of the whole result
+};
+
+/// Signed, stateless text form, safe in a header.
+class ContinuationTokens {
+public:
+    explicit ContinuationTokens(std::string_view secret) : key_("continuation:" + std::string(secret)) {}
+    std::string encode(const ContinuationPosition& position) const;
+    /// 400 when malformed, altered, or made for another request.
+    Result<ContinuationPosition> decode(std::string_view token, uint64_t expected_scope_hash) const;
+
+private:
+    HmacKey key_;
+};
+
+}  // namespace orrery::engine

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/worker_pool.h"
+#include "catalog/catalog.h"
+#include "engine/account.h"
+#include "engine/continuation.h"
+#include "engine/resource_token.h"
+#include "meter/charge.h"
+
+/// Protocol-neutral operations: route, execute, charge. Knows no HTTP.
+namespace orrery::engine {
+
+/// What one answer touched: for session tokens and LSN headers.
+struct Touched {
+    std::string range_id;
+    storage::Lsn lsn = 0;
+};
+
+/// A transaction's result with its price.
+struct TransactionAnswer {
+    partition::TransactionResult result;
+    std::vector<meter::Charge> charges;  ///< one per operation
+    meter::Charge total;
+    Touched touched;
+};
+using TransactionAnswered = std::function<void(TransactionAnswer)>;
+
+struct FeedRequest {
+    partition::EpkRange range;
+    std::string continuation;
+    uint32_t items_max = 100;
+};
+struct FeedAnswer {
+    std::vector<partition::StoredItem> items;
+    std::string continuation;  ///< empty: no more
+    meter::Charge charge;
+    Touched touched;
+};
+
+struct QueryRequest {
+    std::string text;
+    json::Value parameters;  ///< array of {name, value}, or undefined
+    partition::EpkRange range;
+    /// The key given by header, if it is a full one: counts as one seek.
+    bool key_by_header = false;
+    std::string continuation;
+    uint32_t items_max = 100;
+    const std::atomic<bool>* cancelled = nullptr;
+};
+struct QueryAnswer {
+    std::vector<std::string> rows;  ///< JSON texts
+    std::string continuation;
+    meter::Charge charge;
+    Touched touched;
+    uint64_t retrieved_items = 0;
+    uint64_t retrieved_bytes = 0;
+    uint64_t output_bytes = 0;
+    int64_t elapsed_us = 0;
+};
+
+/// The account at work. Internally thread-safe.
+class Engine {
+public:
+    struct Deps {
+        storage::Store& store;
+        catalog::Catalog& catalog;
+        WorkerPool& workers;
+        const Clock& clock;
+        const Account& account;
+    };  // borrowed, outlive this
+
+    explicit Engine(const Deps& deps);
+    ~Engine();
+
+    catalog::Catalog& catalog() const { return deps_.catalog; }
+    const Account& account() const { return deps_.account; }
+    const Clock& clock() const { return deps_.clock; }
+    WorkerPool& workers() const { return deps_.workers; }
+    storage::Store& store() const { return deps_.store; }
+    const ResourceTokens& tokens() const { return tokens_; }
+
+    /// A point read from the cache only; false: not cached, use execute(). Never blocks.
+    bool read_cached(const catalog::Container& container, std::string_view epk, std::string_view id,
+                     std::string_view if_none_match, TransactionAnswer& answer) const;
+
+    /// Runs a transaction on the partition of its key. `done` may be called on any thread.
+    void execute(const catalog::ContainerPtr& container, partition::Transaction transaction,
+                 TransactionAnswered done) const;
+
+    /// A page of items in docref order. Worker thread.
+    Result<FeedAnswer> read_feed(const catalog::Container& container, const FeedRequest& request) const;
+
+    /// A page of a query. Worker thread.
+    Result<QueryAnswer> query(const catalog::Container& container, const QueryRequest& request) const;
+
+    /// Deletes a logical partition (worker thread).
+    Status delete_partition_key(const catalog::Container& container, std::string_view epk) const;
+
+    /// Items and bytes in the container.
+    Result<storage::Count> totals(const catalog::Container& container) const;
+
+    /// Removes expired items in the background until the engine is destroyed.
+    void start_background();
+
+private:
+    uint64_t scope_hash(const catalog::Container& container, const partition::EpkRange& range,
+                        std::string_view query, std::string_view parameters) const;
+    void background_loop();
+
+    const Deps deps_;
+    const ResourceTokens tokens_;
+    const ContinuationTokens continuations_;
+
+    std::mutex background_mutex_;
+    std::condition_variable background_wake_;
+    bool background_stop_ = false;  // guarded by background_mutex_
+    std::thread background_;
+};
+
+}  // namespace orrery::engine

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "catalog/resources.h"
+
+namespace orrery::engine {
+
+/// What a resource token allows.
+struct TokenScope {
+    catalog::ContainerRid container;
+    std::string item_id;             ///< empty: the whole container
+    std::optional<std::string> epk;  ///< binary; only that logical partition (or key prefix)
+    catalog::PermissionMode mode = catalog::PermissionMode::kRead;
+};
+
+/// Who asks.
+struct Principal {
+    enum class Kind : uint8_t { kMaster, kReadOnly, kToken };
+    Kind kind = Kind::kMaster;
+    TokenScope scope;  ///< kToken only
+};
+
+enum class Access : uint8_t {
+    kAccountRead,    ///< the account document
+    kMetadataRead,   ///< databases, offers, users, …
+    kMetadataWrite,
+    kContainerRead,  ///< the container's definition and ranges
+    kItemRead,
+    kItemWrite,
+    kFeedRead,       ///< feeds and queries over many items
+};
+
+struct AccessTarget {
+    const catalog::Container* container = nullptr;
+    std::optional<std::string_view> epk;  ///< the full key or prefix the request is limited to
+    std::string_view item_id;
+};
+
+/// Ok, or 403 with a message that says what the key or token lacks.
+Status authorize(const Principal& principal, Access access, const AccessTarget& target);
+
+}  // namespace orrery::engine

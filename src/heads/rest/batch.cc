@@ -1,0 +1,275 @@
+// Transactional batch and bulk in the JSON wire form.
+#include <atomic>
+
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "base/limits.h"
+#include "heads/rest/handlers.h"
+#include "json/document.h"
+#include "json/write.h"
+
+namespace orrery::rest {
+namespace {
+
+using partition::ItemOperation;
+using partition::OperationKind;
+
+constexpr std::string_view kHybridRowFirstByte = "\x81";
+
+/// One operation of the body, with what its answer needs.
+struct BatchItem {
+    ItemOperation operation;
+    std::string partition_key;  ///< bulk: JSON array text; empty otherwise
+    bool minimal = false;
+};
+
+/// Where in the batch a refusal belongs.
+std::string at(size_t index) { return "Batch operation " + std::to_string(index) + ": "; }
+
+Result<std::string> text_member(const json::Value& entry, std::string_view name, size_t index) {
+    const json::Value value = entry.member(name);
+    if (value.is_undefined() || value.is_null()) return std::string();
+    if (!value.is_string()) return errors::bad_request(at(index) + "'" + std::string(name) + "' must be a string.");
+    return std::string(value.as_string());
+}
+
+Result<BatchItem> read_operation(const json::Value& entry, size_t index) {
+    if (!entry.is_object()) return errors::bad_request(at(index) + "must be an object.");
+    BatchItem item;
+    TRY(const auto type, text_member(entry, "operationType", index));
+    TRY(item.operation.id, text_member(entry, "id", index));
+    TRY(item.partition_key, text_member(entry, "partitionKey", index));
+    TRY(const auto if_match, text_member(entry, "ifMatch", index));
+    TRY(const auto if_none_match, text_member(entry, "ifNoneMatch", index));
+    item.operation.if_match = std::string(unquoted(if_match));
+    item.operation.if_none_match = std::string(unquoted(if_none_match));
+    const json::Value minimal = entry.member("minimalReturnPreference");
+    item.minimal = minimal.is_bool() && minimal.as_bool();
+    const json::Value body = entry.member("resourceBody");
+    const auto take_body = [&]() -> Status {
+        if (!body.is_object()) return Status(errors::bad_request(at(index) + "'resourceBody' must be an object."));
+        item.operation.body = json::to_text(body);
+        return {};
+    };
+    if (equals_ignore_case(type, "Create")) {
+        item.operation.kind = OperationKind::kCreate;
+        TRY_STATUS(take_body());
+    } else if (equals_ignore_case(type, "Upsert")) {
+        item.operation.kind = OperationKind::kUpsert;
+        TRY_STATUS(take_body());
+    } else if (equals_ignore_case(type, "Replace")) {
+        item.operation.kind = OperationKind::kReplace;
+        TRY_STATUS(take_body());
+    } else if (equals_ignore_case(type, "Patch")) {
+        item.operation.kind = OperationKind::kPatch;
+        TRY_STATUS(take_body());
+        TRY(item.operation.patch, read_patch(item.operation.body));
+        item.operation.body.clear();
+    } else if (equals_ignore_case(type, "Delete")) {
+        item.operation.kind = OperationKind::kDelete;
+    } else if (equals_ignore_case(type, "Read")) {
+        item.operation.kind = OperationKind::kRead;
+    } else {
+        return errors::bad_request(at(index) + "'operationType' is '" + type +
+                                   "'; expected Create, Upsert, Read, Delete, Replace or Patch.");
+    }
+    const bool needs_id = item.operation.kind == OperationKind::kReplace ||
+                          item.operation.kind == OperationKind::kPatch ||
+                          item.operation.kind == OperationKind::kDelete || item.operation.kind == OperationKind::kRead;
+    if (needs_id && item.operation.id.empty())
+        return errors::bad_request(at(index) + "'id' is required for " + type + ".");
+    return item;
+}
+
+Result<std::vector<BatchItem>> read_operations(const json::Value& body) {
+    if (!body.is_array()) return errors::bad_request("A batch body must be a JSON array of operations.");
+    if (body.elements().empty()) return errors::bad_request("A batch needs at least one operation.");
+    if (body.elements().size() > limits::kBatchOperationsMax)
+        return errors::bad_request("Batch request has more operations than what is supported: " +
+                                   std::to_string(body.elements().size()) + ", at most 100.");
+    std::vector<BatchItem> items;
+    items.reserve(body.elements().size());
+    for (size_t i = 0; i < body.elements().size(); ++i) {
+        TRY(auto item, read_operation(body.elements()[i], i));
+        items.push_back(std::move(item));
+    }
+    return items;
+}
+
+void append_result(std::string& out, const Call& call, const partition::OperationResult& result,
+                   meter::Charge charge, bool minimal) {
+    int status = 200;
+    int sub_status = 0;
+    int64_t retry_after = 0;
+    if (!result.status.ok()) {
+        status = result.status.error().http_status;
+        sub_status = result.status.error().sub_status;
+        retry_after = result.status.error().retry_after_ms;
+    } else if (result.not_modified) {
+        status = 304;
+    } else if (!result.has_item) {
+        status = 204;
+    } else if (result.created) {
+        status = 201;
+    }
+    out += "{\"statusCode\":" + std::to_string(status) + ",\"subStatusCode\":" + std::to_string(sub_status) +
+           ",\"requestCharge\":" + meter::ru_text(charge);
+    if (retry_after > 0) out += ",\"retryAfterMilliseconds\":" + std::to_string(retry_after);
+    if (!result.etag.empty()) {
+        out += ",\"eTag\":";
+        json::write_string(out, "\"" + result.etag + "\"");
+    }
+    if (result.status.ok() && result.has_item && !minimal)
+        out += ",\"resourceBody\":" + item_json(*call.container, result.item);
+    if (!result.status.ok()) {
+        out += ",\"message\":";
+        json::write_string(out, result.status.error().message);
+    }
+    out += "}";
+}
+
+void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string epk) {
+    partition::Transaction transaction;
+    transaction.epk = std::move(epk);
+    transaction.is_batch = true;
+    auto minimal = std::make_shared<std::vector<bool>>();
+    for (auto& item : items) {
+        minimal->push_back(item.minimal);
+        transaction.operations.push_back(std::move(item.operation));
+    }
+    call->engine.execute(call->container, std::move(transaction), [call, minimal](engine::TransactionAnswer outcome) {
+        bool failed = false;
+        std::string body = "[";
+        for (size_t i = 0; i < outcome.result.results.size(); ++i) {
+            if (i > 0) body.push_back(',');
+            const auto& result = outcome.result.results[i];
+            failed = failed || !result.status.ok();
+            append_result(body, *call, result, outcome.charges[i], (*minimal)[i]);
+        }
+        body.push_back(']');
+        Answer answer;
+        answer.charge = outcome.total;
+        answer.touched = outcome.touched;
+        answer.status = failed ? 207 : 200;
+        reply(call, answer, std::move(body));
+    });
+}
+
+/// Bulk: independent operations, answered together when the last one is done.
+struct BulkRun {
+    CallPtr call;
+    std::vector<BatchItem> items;
+    std::vector<partition::OperationResult> results;
+    std::vector<meter::Charge> charges;
+    std::vector<engine::Touched> touched;
+    std::atomic<size_t> pending;
+};
+
+void finish_bulk(const std::shared_ptr<BulkRun>& run) {
+    Answer answer;
+    bool failed = false;
+    std::string body = "[";
+    for (size_t i = 0; i < run->results.size(); ++i) {
+        if (i > 0) body.push_back(',');
+        failed = failed || !run->results[i].status.ok();
+        answer.charge += run->charges[i];
+        if (!answer.touched || run->touched[i].lsn > answer.touched->lsn) answer.touched = run->touched[i];
+        append_result(body, *run->call, run->results[i], run->charges[i], run->items[i].minimal);
+    }
+    body.push_back(']');
+    answer.status = failed ? 207 : 200;
+    if (answer.touched && answer.touched->range_id.empty()) answer.touched.reset();
+    reply(run->call, answer, std::move(body));
+}
+
+void finish_one(const std::shared_ptr<BulkRun>& run) {
+    if (run->pending.fetch_sub(1) == 1) finish_bulk(run);
+}
+
+/// The key of one bulk operation, checked against the range the client sent the request to.
+Result<std::string> bulk_epk(const Call& call, const BatchItem& item, const catalog::PartitionRange* served) {
+    const auto& container = *call.container;
+    if (item.partition_key.empty()) return errors::missing_partition_key();
+    json::Arena arena;
+    TRY(auto components, partition::parse_partition_key_header(item.partition_key, arena));
+    if (components.empty() && container.settings->key.system_key) components.push_back(json::Value());
+    if (components.size() != container.settings->key.paths.size())
+        return errors::bad_request("The operation's partition key has another number of values than the container's.");
+    TRY(auto epk, partition::effective_partition_key(container.settings->key, components));
+    if (served != nullptr && &container.ranges->of_epk(epk) != served) return errors::range_gone(served->id);
+    TRY_STATUS(authorize(call.principal,
+                         item.operation.kind == OperationKind::kRead ? engine::Access::kItemRead
+                                                                     : engine::Access::kItemWrite,
+                         {&container, epk, item.operation.id}));
+    return epk;
+}
+
+void run_bulk(const CallPtr& call, std::vector<BatchItem> items, const catalog::PartitionRange* served) {
+    auto run = std::make_shared<BulkRun>();
+    run->call = call;
+    run->items = std::move(items);
+    const size_t count = run->items.size();
+    run->results.resize(count);
+    run->charges.resize(count);
+    run->touched.resize(count);
+    run->pending = count + 1;  // one for this function, so that no early end is seen
+    for (size_t i = 0; i < count; ++i) {
+        auto epk = bulk_epk(*call, run->items[i], served);
+        if (!epk.ok()) {
+            run->charges[i] = meter::failure(epk.error().http_status, epk.error().sub_status);
+            run->results[i].status = std::move(epk).take_status();
+            finish_one(run);
+            continue;
+        }
+        partition::Transaction transaction;
+        transaction.epk = std::move(epk).value();
+        transaction.operations.push_back(std::move(run->items[i].operation));
+        call->engine.execute(call->container, std::move(transaction),
+                             [run, i](engine::TransactionAnswer outcome) {
+                                 run->results[i] = std::move(outcome.result.results.front());
+                                 run->charges[i] = outcome.total;
+                                 run->touched[i] = outcome.touched;
+                                 finish_one(run);
+                             });
+    }
+    finish_one(run);
+}
+
+Status batch(const CallPtr& call) {
+    if (call->request().body.starts_with(kHybridRowFirstByte))
+        return Status(errors::not_supported("The binary (HybridRow) batch format of the .NET SDK",
+                                            "Use single operations, or an SDK that sends batches as JSON."));
+    if (call->request().body.size() > limits::kRequestBodyBytesMax)
+        return Status(errors::entity_too_large(limits::kRequestBodyBytesMax));
+    TRY(const bool atomic, call->headers.boolean(HeaderName::kBatchAtomic));
+    TRY(const bool go_on, call->headers.boolean(HeaderName::kBatchContinueOnError));
+    TRY(const auto body, parse_body(*call));
+    TRY(auto items, read_operations(body->value));
+    if (atomic) {
+        if (go_on)
+            return Status(errors::bad_request("A batch cannot be atomic and continue on error at the same time."));
+        TRY(auto key, point_key(*call));
+        for (const auto& item : items)
+            TRY_STATUS(authorize(call->principal,
+                                 item.operation.kind == OperationKind::kRead ? engine::Access::kItemRead
+                                                                             : engine::Access::kItemWrite,
+                                 {call->container.get(), key.epk, item.operation.id}));
+        TRY_STATUS(check_session(*call, call->container->ranges->of_epk(key.epk)));
+        run_atomic(call, std::move(items), std::move(key.epk));
+        return {};
+    }
+    if (!go_on)
+        return Status(errors::not_supported("A non-atomic batch that stops at the first error",
+                                            "Set x-ms-cosmos-batch-continue-on-error or x-ms-cosmos-batch-atomic."));
+    TRY(const auto scope, feed_scope(*call));
+    run_bulk(call, std::move(items), scope.served);
+    return {};
+}
+
+}  // namespace
+
+void handle_batch(const CallPtr& call) {
+    if (const Status status = batch(call); !status.ok()) reply_error(call, status.error());
+}
+
+}  // namespace orrery::rest

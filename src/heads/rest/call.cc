@@ -1,0 +1,137 @@
+#include "heads/rest/call.h"
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "heads/rest/usage.h"
+#include "json/write.h"
+
+namespace orrery::rest {
+namespace {
+
+constexpr std::string_view kFixedHeaders =
+    "x-ms-gatewayversion: version=2.14.0\r\n"
+    "x-ms-serviceversion: version=2.14.0\r\n"
+    "x-ms-schemaversion: 1.18\r\n"
+    "x-ms-version: 2018-12-31\r\n";
+
+void append(std::string& out, std::initializer_list<std::string_view> parts) {
+    for (const auto part : parts) out += part;
+}
+
+void add_common(const Call& call, const Answer& answer) {
+    auto& head = call.response().head;
+    head += kFixedHeaders;
+    append(head, {"x-ms-activity-id: ", call.activity_id, "\r\nx-ms-request-charge: ",
+                  meter::ru_text(answer.charge), "\r\n"});
+    const auto host = call.headers[HeaderName::kHost];
+    const auto target = call.request().target;
+    if (!host.empty())
+        call.response().add_header("content-location",
+                                   std::string(call.request().tls ? "https://" : "http://") + std::string(host) +
+                                       std::string(target.substr(0, target.find('?'))));
+    const int64_t elapsed_us = call.engine.clock().monotonic_us() - call.started_us;
+    head += fmt::format("x-ms-request-duration-ms: {}.{:03}\r\n", elapsed_us / 1000, elapsed_us % 1000);
+}
+
+void add_container(const Call& call, const Answer& answer) {
+    auto& response = call.response();
+    const auto& container = *call.container;
+    response.add_header("x-ms-content-path", container.rid_text);
+    const bool child = call.route.type != ResourceType::kContainer;
+    // Names may hold any character; the header carries them percent-encoded per segment.
+    std::string alt = "dbs/" + percent_encode(container.database->id);
+    if (child) alt += "/colls/" + percent_encode(container.id);
+    response.add_header("x-ms-alt-content-path", alt);
+    add_usage_headers(call);
+    if (answer.touched) {
+        const auto lsn = fmt::format_int(answer.touched->lsn);
+        const std::string_view lsn_text(lsn.data(), lsn.size());
+        append(response.head,
+               {"x-ms-session-token: ", answer.touched->range_id, ":-1#", lsn_text, "\r\nlsn: ", lsn_text,
+                "\r\nx-ms-cosmos-llsn: ", lsn_text, "\r\nx-ms-quorum-acked-lsn: ", lsn_text,
+                "\r\nx-ms-global-committed-lsn: ", lsn_text, "\r\nx-ms-number-of-read-regions: 0",
+                "\r\nx-ms-documentdb-partitionkeyrangeid: ", answer.touched->range_id, "\r\n"});
+    }
+}
+
+}  // namespace
+
+std::string_view server_name() { return "orrery/0.1.0"; }
+
+void reply(const CallPtr& call, const Answer& answer, std::string body) {
+    auto& response = call->response();
+    response.status = answer.status;
+    add_common(*call, answer);
+    if (call->container) add_container(*call, answer);
+    if (!answer.etag.empty()) response.add_header("etag", "\"" + answer.etag + "\"");
+    if (!answer.continuation.empty()) response.add_header("x-ms-continuation", answer.continuation);
+    if (answer.item_count) response.add_header("x-ms-item-count", static_cast<int64_t>(*answer.item_count));
+    if (!body.empty()) response.head += "Content-Type: application/json\r\n";
+    response.body = std::move(body);
+    net::HttpExchange::send(std::move(call->exchange));
+}
+
+std::string error_body(const Error& error, std::string_view activity_id, std::string_view target) {
+    std::string message;
+    switch (error.form) {
+        case ErrorForm::kNested:
+            message = "Message: {\"Errors\":[";
+            json::write_string(message, error.message);
+            message += "]}\r\nActivityId: ";
+            append(message, {activity_id, ", Request URI: ", target, ", RequestStats: , SDK: ", server_name()});
+            break;
+        case ErrorForm::kQuery:
+            append(message, {"Message: ", error.message, "\r\nActivityId: ", activity_id, ", ", server_name()});
+            break;
+        case ErrorForm::kGateway:
+            append(message, {error.message, "\r\nActivityId: ", activity_id, ", ", server_name()});
+            break;
+    }
+    std::string body = "{\"code\":";
+    json::write_string(body, errors::code_name(error.http_status));
+    body += ",\"message\":";
+    json::write_string(body, message);
+    if (!error.additional_info.empty()) {
+        body += ",\"additionalErrorInfo\":";
+        json::write_string(body, error.additional_info);
+    }
+    body += "}";
+    return body;
+}
+
+void reply_error(const CallPtr& call, const Error& error) {
+    Answer answer;
+    answer.charge = meter::failure(error.http_status, error.sub_status);
+    reply_error(call, error, answer);
+}
+
+void reply_error(const CallPtr& call, const Error& error, const Answer& given) {
+    Answer answer = given;
+    answer.status = error.http_status;
+    auto& response = call->response();
+    if (error.sub_status != 0) response.add_header("x-ms-substatus", static_cast<int64_t>(error.sub_status));
+    if (error.retry_after_ms > 0) response.add_header("x-ms-retry-after-ms", error.retry_after_ms);
+    // The target is client text of any kind; what is not UTF-8 has no place in a JSON body.
+    const auto target = call->request().target;
+    reply(call, answer, error_body(error, call->activity_id, is_valid_utf8(target) ? target : "(not UTF-8)"));
+}
+
+std::string feed_body(std::string_view parent_rid, std::string_view array_name,
+                      const std::vector<std::string>& resources) {
+    size_t size = 64 + parent_rid.size() + array_name.size();
+    for (const auto& resource : resources) size += resource.size() + 1;
+    std::string body;
+    body.reserve(size);
+    append(body, {"{\"_rid\":\"", parent_rid, "\",\"", array_name, "\":["});
+    for (size_t i = 0; i < resources.size(); ++i) {
+        if (i > 0) body.push_back(',');
+        body += resources[i];
+    }
+    append(body, {"],\"_count\":", std::to_string(resources.size()), "}"});
+    return body;
+}
+
+}  // namespace orrery::rest

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "catalog/resources.h"
+#include "engine/engine.h"
+#include "engine/principal.h"
+#include "heads/rest/request_headers.h"
+#include "heads/rest/route.h"
+#include "meter/charge.h"
+#include "net/http.h"
+
+namespace orrery::rest {
+
+/// One request on its way through the head. Used by one thread at a time; moves between threads
+/// with the work.
+struct Call {
+    Call(engine::Engine& the_engine, std::unique_ptr<net::HttpExchange> the_exchange)
+        : engine(the_engine), exchange(std::move(the_exchange)), headers(exchange->request) {}
+
+    engine::Engine& engine;
+    std::unique_ptr<net::HttpExchange> exchange;
+    const RequestHeaders headers;
+    Route route;
+    engine::Principal principal;
+    std::string activity_id;
+    int64_t started_us = 0;
+    catalog::ContainerPtr container;  ///< once resolved; adds the container's headers to the answer
+
+    const net::HttpRequest& request() const { return exchange->request; }
+    net::HttpResponse& response() const { return exchange->response; }
+};
+using CallPtr = std::shared_ptr<Call>;
+
+/// What an answer carries besides its body.
+struct Answer {
+    int status = 200;
+    meter::Charge charge;
+    std::string etag;                      ///< without quotes; empty: none
+    std::optional<engine::Touched> touched;  ///< partition served: session token and LSNs
+    std::string continuation;
+    std::optional<uint64_t> item_count;
+};
+
+/// Sends the answer; the call is over. `body` is JSON text, or empty.
+void reply(const CallPtr& call, const Answer& answer, std::string body);
+
+/// Sends an error body. `charge`: what the refusal costs; by default what meter says for its status.
+void reply_error(const CallPtr& call, const Error& error);
+void reply_error(const CallPtr& call, const Error& error, const Answer& answer);
+
+/// The JSON of an error, as every SDK expects it.
+std::string error_body(const Error& error, std::string_view activity_id, std::string_view target);
+
+/// {"_rid":"…","<array_name>":[…],"_count":n}
+std::string feed_body(std::string_view parent_rid, std::string_view array_name,
+                      const std::vector<std::string>& resources);
+
+/// "version name" of this server in error texts.
+std::string_view server_name();
+
+}  // namespace orrery::rest

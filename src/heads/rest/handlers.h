@@ -1,0 +1,86 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heads/rest/call.h"
+#include "json/value.h"
+#include "partition/partition_key.h"
+
+/// One function per kind of resource; each takes over the call and answers it.
+namespace orrery::rest {
+
+void handle_account(const CallPtr& call);
+void handle_databases(const CallPtr& call);
+void handle_containers(const CallPtr& call);
+void handle_ranges(const CallPtr& call);
+void handle_offers(const CallPtr& call);
+void handle_users(const CallPtr& call);
+void handle_permissions(const CallPtr& call);
+void handle_items(const CallPtr& call);
+void handle_partition_key_delete(const CallPtr& call);
+void handle_conflicts(const CallPtr& call);
+
+// Parts of several handlers.
+
+/// Runs `work` on a worker; answers the call with the error it returns, if any.
+void on_worker(const CallPtr& call, std::function<Status()> work);
+
+/// True for POSTs that carry a query (content type or one of the SDKs' headers).
+bool is_query(const Call& call);
+
+/// Resolves the route's database or container, or returns the 404 (parent: 404/1003).
+Result<catalog::DatabasePtr> find_database(const Call& call);
+Result<catalog::ContainerPtr> find_container(Call& call);
+
+/// Checks headers that apply to every container-scoped request: intended rid, consistency level,
+/// session token of the range, triggers (refused).
+Status check_container_headers(const Call& call);
+Status check_session(const Call& call, const catalog::PartitionRange& range);
+
+/// Page size of feeds and queries: 1..1000, -1 = server's choice.
+Result<uint32_t> page_size(const Call& call);
+
+/// The key of a point operation: components, binary EPK. 400 when the header is missing or wrong.
+struct RequestKey {
+    json::Arena arena;
+    partition::PartitionKeyComponents components;
+    std::string epk;
+};
+Result<RequestKey> point_key(const Call& call);
+/// What a feed or query is limited to by partition key, range id and EPK headers.
+struct FeedScope {
+    partition::EpkRange range;
+    std::optional<std::string> epk;  ///< key (or prefix) given by header
+    const catalog::PartitionRange* served = nullptr;  ///< range id given
+};
+Result<FeedScope> feed_scope(const Call& call);
+
+/// Parses a body as JSON.
+struct ParsedBody {
+    json::Arena arena;
+    json::Value value;
+};
+Result<std::unique_ptr<ParsedBody>> parse_body(const Call& call);
+
+/// Answers a query over metadata resources (their JSON texts, and what `WHERE` should see of each;
+/// one resource may have several such forms).
+struct QueriedResource {
+    std::string json;
+    std::vector<std::string> forms;  ///< empty: just `json`
+};
+void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std::string_view array_name,
+                          const std::vector<QueriedResource>& resources);
+
+/// The item as clients see it.
+std::string item_json(const catalog::Container& container, const partition::StoredItem& item);
+
+void handle_item_query(const CallPtr& call);
+void handle_query_plan(const CallPtr& call);
+void handle_batch(const CallPtr& call);
+/// Reads a patch body: {"operations":[…],"condition":"…"} or a bare array.
+Result<std::shared_ptr<const partition::PatchProgram>> read_patch(std::string_view body);
+
+}  // namespace orrery::rest

@@ -1,0 +1,241 @@
+// Items: point operations, read feed, delete by partition key.
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "heads/rest/handlers.h"
+#include "json/document.h"
+#include "json/item.h"
+#include "json/parse.h"
+
+namespace orrery::rest {
+namespace {
+
+using engine::Access;
+using partition::ItemOperation;
+using partition::OperationKind;
+
+Result<partition::IndexingDirective> indexing_directive(const Call& call) {
+    const auto text = call.headers[HeaderName::kIndexingDirective];
+    if (text.empty() || equals_ignore_case(text, "Default")) return partition::IndexingDirective::kDefault;
+    if (equals_ignore_case(text, "Include")) return partition::IndexingDirective::kInclude;
+    if (equals_ignore_case(text, "Exclude")) return partition::IndexingDirective::kExclude;
+    return errors::bad_header("x-ms-indexing-directive", text, "Include, Exclude or Default");
+}
+
+/// Bodies are JSON; clients name them so or (PATCH from some SDKs) not at all.
+Status check_content_type(const Call& call) {
+    const auto header = call.headers[HeaderName::kContentType];
+    const auto type = to_lower_ascii(header.substr(0, header.find(';')));
+    if (type.empty() || type.ends_with("/json") || type.ends_with("+json")) return {};
+    Error error = errors::bad_request("The content type '" + std::string(header) +
+                                      "' is not accepted here. Send JSON as 'application/json'.");
+    error.http_status = 415;
+    return Status(std::move(error));
+}
+
+bool wants_minimal(const Call& call) {
+    return equals_ignore_case(call.headers[HeaderName::kPrefer], "return=minimal");
+}
+
+void answer_point(const CallPtr& call, engine::TransactionAnswer outcome) {
+    auto& result = outcome.result.results.front();
+    Answer answer;
+    answer.charge = outcome.total;
+    answer.touched = outcome.touched;
+    if (!result.status.ok()) return reply_error(call, result.status.error(), answer);
+    answer.etag = result.etag;
+    if (result.not_modified) {
+        answer.status = 304;
+        return reply(call, answer, "");
+    }
+    if (!result.has_item) {
+        answer.status = 204;
+        return reply(call, answer, "");
+    }
+    answer.status = result.created ? 201 : 200;
+    const auto document = json::decode_document(*result.item.document);
+    if (!document.ok()) return reply_error(call, document.error(), answer);
+    call->response().add_header("x-ms-item-lsn", static_cast<int64_t>(document->header.lsn));
+    const bool write = call->request().method != "GET" && call->request().method != "HEAD";
+    reply(call, answer, write && wants_minimal(*call) ? std::string() : item_json(*call->container, result.item));
+}
+
+void execute_point(const CallPtr& call, std::string epk, ItemOperation operation) {
+    partition::Transaction transaction;
+    transaction.epk = std::move(epk);
+    transaction.operations.push_back(std::move(operation));
+    call->engine.execute(call->container, std::move(transaction), [call](engine::TransactionAnswer outcome) {
+        answer_point(call, std::move(outcome));
+    });
+}
+
+Status authorize_item(const Call& call, Access access, std::string_view epk, std::string_view id) {
+    return authorize(call.principal, access, {call.container.get(), epk, id});
+}
+
+/// The id of the item that the path names by its rid (`_self` links). Reads the store.
+Result<std::string> id_of_rid(const Call& call, std::string_view epk, uint64_t item_number) {
+    const auto& container = *call.container;
+    const storage::Docref docref(partition::docref_prefix(container.settings->key, epk), item_number);
+    const auto partition_id = container.ranges->of_epk(epk).partition->identity().id;
+    TRY(const auto bytes, call.engine.store().view()->get(storage::Family::kItems,
+                                                          storage::keys::item(partition_id, docref)));
+    if (!bytes) return errors::not_found();
+    TRY(const auto document, json::decode_document(*bytes));
+    if (document.header.epk != epk) return errors::not_found();
+    json::Arena arena;
+    TRY(const auto values, json::extract(document.text, {{"id"}}, arena));
+    if (!values[0].is_string()) return errors::internal("A stored item has no id; run 'orrery check'.");
+    return std::string(values[0].as_string());
+}
+
+void write_new(const CallPtr& call) {
+    const auto prepare = [&]() -> Status {
+        TRY_STATUS(check_content_type(*call));
+        TRY(auto key, point_key(*call));
+        TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
+        ItemOperation operation;
+        operation.kind = upsert ? OperationKind::kUpsert : OperationKind::kCreate;
+        TRY(operation.directive, indexing_directive(*call));
+        if (upsert) operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
+        operation.body = std::string(call->request().body);
+        std::string_view scoped_id;
+        if (call->principal.kind == engine::Principal::Kind::kToken && !call->principal.scope.item_id.empty())
+            return Status(errors::forbidden("The resource token allows one item only; it cannot create items."));
+        TRY_STATUS(authorize_item(*call, Access::kItemWrite, key.epk, scoped_id));
+        execute_point(call, std::move(key.epk), std::move(operation));
+        return {};
+    };
+    if (const Status status = prepare(); !status.ok()) reply_error(call, status.error());
+}
+
+Status point_operation(const CallPtr& call, std::string epk, std::string id) {
+    const auto method = call->request().method;
+    const bool read = method == "GET" || method == "HEAD";
+    TRY_STATUS(authorize_item(*call, read ? Access::kItemRead : Access::kItemWrite, epk, id));
+    TRY_STATUS(check_session(*call, call->container->ranges->of_epk(epk)));
+    if (read) {
+        const auto if_none_match = unquoted(call->headers[HeaderName::kIfNoneMatch]);
+        engine::TransactionAnswer outcome;
+        if (call->engine.read_cached(*call->container, epk, id, if_none_match, outcome)) {
+            answer_point(call, std::move(outcome));
+            return {};
+        }
+        ItemOperation operation;
+        operation.kind = OperationKind::kRead;
+        operation.id = std::move(id);
+        operation.if_none_match = std::string(if_none_match);
+        execute_point(call, std::move(epk), std::move(operation));
+        return {};
+    }
+    ItemOperation operation;
+    operation.id = std::move(id);
+    operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
+    TRY(operation.directive, indexing_directive(*call));
+    if (method == "PUT") {
+        TRY_STATUS(check_content_type(*call));
+        operation.kind = OperationKind::kReplace;
+        operation.body = std::string(call->request().body);
+    } else if (method == "PATCH") {
+        TRY_STATUS(check_content_type(*call));
+        operation.kind = OperationKind::kPatch;
+        TRY(operation.patch, read_patch(call->request().body));
+    } else {
+        operation.kind = OperationKind::kDelete;
+    }
+    execute_point(call, std::move(epk), std::move(operation));
+    return {};
+}
+
+void one_item(const CallPtr& call) {
+    const auto method = call->request().method;
+    if (method != "GET" && method != "HEAD" && method != "PUT" && method != "PATCH" && method != "DELETE")
+        return reply_error(call, errors::method_not_allowed(method, "an item"));
+    auto key = point_key(*call);
+    if (!key.ok()) return reply_error(call, key.error());
+    const auto& container = *call->container;
+    std::string id = call->route.ids[2];
+    const bool by_rid = call->route.container() == container.rid_text && container.id != container.rid_text;
+    const auto number = by_rid ? parse_item_rid(container.rid, id) : std::nullopt;
+    if (number) {
+        return on_worker(call, [call, epk = key->epk, number = *number]() -> Status {
+            TRY(auto name, id_of_rid(*call, epk, number));
+            return point_operation(call, epk, std::move(name));
+        });
+    }
+    if (const Status status = point_operation(call, std::move(key->epk), std::move(id)); !status.ok())
+        reply_error(call, status.error());
+}
+
+void read_feed(const CallPtr& call) {
+    on_worker(call, [call]() -> Status {
+        TRY(const auto scope, feed_scope(*call));
+        std::optional<std::string_view> epk;
+        if (scope.epk) epk = *scope.epk;
+        TRY_STATUS(authorize(call->principal, Access::kFeedRead, {call->container.get(), epk, {}}));
+        if (scope.served != nullptr) TRY_STATUS(check_session(*call, *scope.served));
+        engine::FeedRequest request;
+        request.range = scope.range;
+        request.continuation = std::string(call->headers[HeaderName::kContinuation]);
+        TRY(request.items_max, page_size(*call));
+        TRY(const auto page, call->engine.read_feed(*call->container, request));
+        std::vector<std::string> texts;
+        texts.reserve(page.items.size());
+        for (const auto& item : page.items) texts.push_back(item_json(*call->container, item));
+        Answer answer;
+        answer.charge = page.charge;
+        answer.touched = page.touched;
+        answer.continuation = page.continuation;
+        answer.item_count = texts.size();
+        reply(call, answer, feed_body(call->container->rid_text, "Documents", texts));
+        return {};
+    });
+}
+
+}  // namespace
+
+void handle_items(const CallPtr& call) {
+    const auto container = find_container(*call);
+    if (!container.ok()) return reply_error(call, container.error());
+    if (const Status status = check_container_headers(*call); !status.ok()) return reply_error(call, status.error());
+    if (!call->route.feed) return one_item(call);
+    const auto method = call->request().method;
+    if (method == "GET") {
+        if (const auto mode = call->headers[HeaderName::kAIm]; !mode.empty())
+            return reply_error(call, errors::not_supported("The change feed (header 'A-IM: " + std::string(mode) + "')",
+                                                           "Read the items' feed without that header."));
+        return read_feed(call);
+    }
+    if (method != "POST") return reply_error(call, errors::method_not_allowed(method, "the item feed"));
+    const auto plan = call->headers.boolean(HeaderName::kIsQueryPlan);
+    const auto batch = call->headers.boolean(HeaderName::kIsBatch);
+    if (!plan.ok()) return reply_error(call, plan.error());
+    if (!batch.ok()) return reply_error(call, batch.error());
+    if (*plan) return handle_query_plan(call);
+    if (*batch) return handle_batch(call);
+    if (is_query(*call)) return handle_item_query(call);
+    write_new(call);
+}
+
+void handle_partition_key_delete(const CallPtr& call) {
+    const auto container = find_container(*call);
+    if (!container.ok()) return reply_error(call, container.error());
+    if (call->request().method != "POST")
+        return reply_error(call, errors::method_not_allowed(call->request().method, "partitionkeydelete"));
+    if (const Status status = check_container_headers(*call); !status.ok()) return reply_error(call, status.error());
+    auto key = point_key(*call);
+    if (!key.ok()) return reply_error(call, key.error());
+    if (const Status allowed = authorize_item(*call, Access::kItemWrite, key->epk, {}); !allowed.ok())
+        return reply_error(call, allowed.error());
+    on_worker(call, [call, epk = key->epk]() -> Status {
+        TRY_STATUS(call->engine.delete_partition_key(*call->container, epk));
+        const auto& range = call->container->ranges->of_epk(epk);
+        Answer answer;
+        // Background work of the service: the request itself costs a metadata write.
+        answer.charge = meter::metadata_write();
+        answer.touched = engine::Touched{range.id, range.partition->lsn()};
+        reply(call, answer, "");
+        return {};
+    });
+}
+
+}  // namespace orrery::rest

@@ -1,0 +1,121 @@
+#include <charconv>
+
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "heads/rest/handlers.h"
+#include "heads/rest/throughput.h"
+#include "json/parse.h"
+#include "json/write.h"
+
+namespace orrery::rest {
+namespace {
+
+using engine::Access;
+
+/// SDKs look an offer up by the link of its resource, with or without the outer slashes.
+std::vector<std::string> link_forms(const catalog::Offer& offer) {
+    std::string_view bare = offer.resource;
+    while (bare.starts_with('/')) bare.remove_prefix(1);
+    while (bare.ends_with('/')) bare.remove_suffix(1);
+    const std::string middle(bare);
+    std::vector<std::string> forms;
+    const std::string text = offer.json();
+    for (const auto& link : {offer.resource, middle, "/" + middle, "/" + middle + "/"}) {
+        json::Arena arena;
+        const auto parsed = json::parse(text, arena);
+        CHECK(parsed.ok());
+        std::vector<json::Member> members(parsed->members().begin(), parsed->members().end());
+        for (auto& member : members)
+            if (member.name == "resource") member.value = json::Value::string(link);
+        forms.push_back(json::to_text(json::Value::object(members)));
+    }
+    return forms;
+}
+
+void reply_offer(const CallPtr& call, const catalog::OfferPtr& offer, meter::Charge charge) {
+    add_offer_headers(call, offer);
+    Answer answer;
+    answer.charge = charge;
+    answer.etag = offer->version.etag;
+    reply(call, answer, offer->json());
+}
+
+void replace_offer(const CallPtr& call) {
+    on_worker(call, [call]() -> Status {
+        TRY(const auto body, parse_body(*call));
+        TRY(const bool to_autopilot, call->headers.boolean(HeaderName::kMigrateToAutopilot));
+        TRY(const bool to_manual, call->headers.boolean(HeaderName::kMigrateToManual));
+        if (to_autopilot && to_manual)
+            return Status(errors::bad_request("An offer cannot be migrated to autoscale and to manual at once."));
+        auto migrate = catalog::Catalog::Migrate::kNo;
+        if (to_autopilot) migrate = catalog::Catalog::Migrate::kToAutoscale;
+        if (to_manual) migrate = catalog::Catalog::Migrate::kToManual;
+        TRY(const auto offer, call->engine.catalog().replace_offer(call->route.last_id(), body->value, migrate,
+                                                                   unquoted(call->headers[HeaderName::kIfMatch])));
+        reply_offer(call, offer, meter::metadata_write());
+        return {};
+    });
+}
+
+}  // namespace
+
+Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
+    catalog::ThroughputRequest request;
+    if (const auto text = call.headers[HeaderName::kOfferThroughput]; !text.empty()) {
+        int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size())
+            return errors::bad_header("x-ms-offer-throughput", text, "an integer of Request Units per second");
+        request.manual = value;
+    }
+    if (const auto text = call.headers[HeaderName::kAutopilotSettings]; !text.empty()) {
+        json::Arena arena;
+        const auto settings = json::parse(text, arena);
+        const json::Value max = settings.ok() ? settings->member("maxThroughput") : json::Value();
+        if (!max.is_int64())
+            return errors::bad_header("x-ms-cosmos-offer-autopilot-settings", text,
+                                      R"(a JSON object such as {"maxThroughput":4000})");
+        request.autoscale_max = max.as_int64();
+        const json::Value percent =
+            settings->member("autoUpgradePolicy").member("throughputPolicy").member("incrementPercent");
+        if (percent.is_int64()) request.increment_percent = percent.as_int64();
+    }
+    return request;
+}
+
+void add_offer_headers(const CallPtr& call, const catalog::OfferPtr& offer) {
+    if (offer == nullptr) return;
+    call->response().add_header("x-ms-cosmos-min-throughput", offer->minimum());
+    call->response().add_header("x-ms-offer-replace-pending", "false");
+}
+
+void handle_offers(const CallPtr& call) {
+    const auto method = call->request().method;
+    const Access access = method == "PUT" ? Access::kMetadataWrite : Access::kMetadataRead;
+    if (const Status allowed = authorize(call->principal, access, {}); !allowed.ok())
+        return reply_error(call, allowed.error());
+    if (call->route.feed) {
+        std::vector<QueriedResource> resources;
+        for (const auto& offer : call->engine.catalog().list_offers())
+            resources.push_back({offer->json(), is_query(*call) ? link_forms(*offer) : std::vector<std::string>{}});
+        if (is_query(*call))
+            return call->engine.workers().post(
+                [call, resources] { reply_resource_query(call, "", "Offers", resources); });
+        if (method != "GET") return reply_error(call, errors::method_not_allowed(method, "the offer feed"));
+        std::vector<std::string> texts;
+        for (auto& resource : resources) texts.push_back(std::move(resource.json));
+        Answer answer;
+        answer.charge = meter::metadata_read();
+        answer.item_count = texts.size();
+        return reply(call, answer, feed_body("", "Offers", texts));
+    }
+    if (method == "PUT") return replace_offer(call);
+    if (method != "GET") return reply_error(call, errors::method_not_allowed(method, "an offer"));
+    const auto offer = call->engine.catalog().find_offer(call->route.last_id());
+    if (offer == nullptr)
+        return reply_error(call, errors::resource_not_found("The offer '" + call->route.last_id() +
+                                                            "' does not exist."));
+    reply_offer(call, offer, meter::metadata_read());
+}
+
+}  // namespace orrery::rest

@@ -1,0 +1,192 @@
+#include <charconv>
+
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "base/limits.h"
+#include "heads/rest/handlers.h"
+#include "json/document.h"
+#include "json/parse.h"
+
+namespace orrery::rest {
+
+void on_worker(const CallPtr& call, std::function<Status()> work) {
+    call->engine.workers().post([call, work = std::move(work)] {
+        const Status status = work();
+        if (!status.ok()) reply_error(call, status.error());
+    });
+}
+
+bool is_query(const Call& call) {
+    if (call.request().method != "POST") return false;
+    const auto truthy = [&](HeaderName name) {
+        const auto value = call.headers.boolean(name);
+        return value.ok() && *value;
+    };
+    const auto type = call.headers[HeaderName::kContentType];
+    return equals_ignore_case(type.substr(0, type.find(';')), "application/query+json") ||
+           truthy(HeaderName::kIsQuery) || truthy(HeaderName::kIsQueryGo);
+}
+
+Result<catalog::DatabasePtr> find_database(const Call& call) {
+    auto database = call.engine.catalog().find_database(call.route.database());
+    if (database != nullptr) return database;
+    if (call.route.type == ResourceType::kDatabase)
+        return errors::resource_not_found("The database '" + call.route.database() + "' does not exist.");
+    return errors::owner_not_found("The database '" + call.route.database() + "' does not exist.");
+}
+
+Result<catalog::ContainerPtr> find_container(Call& call) {
+    auto container = call.engine.catalog().find_container(call.route.database(), call.route.container());
+    if (container != nullptr) {
+        call.container = container;
+        return container;
+    }
+    if (call.route.type != ResourceType::kContainer)
+        return errors::owner_not_found("The container '" + call.route.container() + "' does not exist.");
+    TRY(const auto database, find_database(call));
+    return errors::resource_not_found("The container '" + call.route.container() + "' does not exist in database '" +
+                                      database->id + "'.");
+}
+
+Status check_container_headers(const Call& call) {
+    const auto intended = call.headers[HeaderName::kIntendedCollectionRid];
+    if (!intended.empty() && intended != call.container->rid_text)
+        return Status(errors::collection_rid_mismatch());
+    const auto level = call.headers[HeaderName::kConsistencyLevel];
+    if (!level.empty()) {
+        if (equals_ignore_case(level, "Strong") || equals_ignore_case(level, "BoundedStaleness"))
+            return Status(errors::bad_request("The consistency level '" + std::string(level) +
+                                              "' is stronger than the account's level 'Session'; a request may only "
+                                              "ask for a weaker one."));
+        if (!equals_ignore_case(level, "Session") && !equals_ignore_case(level, "ConsistentPrefix") &&
+            !equals_ignore_case(level, "Eventual"))
+            return Status(errors::bad_header("x-ms-consistency-level", level,
+                                             "Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual"));
+    }
+    for (const auto trigger : {HeaderName::kPreTriggerInclude, HeaderName::kPostTriggerInclude})
+        if (!call.headers[trigger].empty())
+            return Status(errors::not_supported("Triggers (header '" + std::string(header_text(trigger)) + "')",
+                                                "Remove the header."));
+    return {};
+}
+
+Status check_session(const Call& call, const catalog::PartitionRange& range) {
+    std::string_view tokens = call.headers[HeaderName::kSessionToken];
+    while (!tokens.empty()) {
+        const size_t comma = tokens.find(',');
+        std::string_view part = tokens.substr(0, comma);
+        tokens.remove_prefix(comma == std::string_view::npos ? tokens.size() : comma + 1);
+        while (part.starts_with(' ')) part.remove_prefix(1);
+        const size_t colon = part.find(':');
+        if (colon == std::string_view::npos)
+            return Status(errors::bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
+        // Tokens of ancestors hold for their children.
+        const auto range_id = part.substr(0, colon);
+        bool applies = range_id == range.id;
+        for (const auto& parent : range.parents) applies = applies || range_id == parent;
+        if (!applies) continue;
+        // "version#globalLsn[#region=lsn]…", or the older bare LSN.
+        std::string_view rest = part.substr(colon + 1);
+        if (const size_t hash = rest.find('#'); hash != std::string_view::npos) rest.remove_prefix(hash + 1);
+        rest = rest.substr(0, rest.find('#'));
+        uint64_t lsn = 0;
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), lsn);
+        if (error != std::errc() || end != rest.data() + rest.size())
+            return Status(errors::bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
+        if (lsn > range.partition->lsn()) return Status(errors::session_not_available());
+    }
+    return {};
+}
+
+Result<uint32_t> page_size(const Call& call) {
+    const auto text = call.headers[HeaderName::kMaxItemCount];
+    if (text.empty()) return limits::kPageItemsDefault;
+    int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc() || end != text.data() + text.size() || count < -1 || count == 0)
+        return errors::bad_header("x-ms-max-item-count", text, "-1 or a positive integer");
+    if (count == -1 || count > limits::kPageItemsMax) return limits::kPageItemsMax;
+    return static_cast<uint32_t>(count);
+}
+
+Result<RequestKey> point_key(const Call& call) {
+    const auto header = call.headers[HeaderName::kPartitionKey];
+    const auto& definition = call.container->settings->key;
+    RequestKey key;
+    if (header.data() == nullptr) {
+        if (!definition.system_key) return errors::missing_partition_key();
+    } else {
+        TRY(key.components, partition::parse_partition_key_header(header, key.arena));
+    }
+    // Containers made without a key hold items under the missing value.
+    if (key.components.empty() && definition.system_key) key.components.push_back(json::Value());
+    if (key.components.size() != definition.paths.size())
+        return errors::bad_request("The partition key in the header has " + std::to_string(key.components.size()) +
+                                   " values, but the container's key has " +
+                                   std::to_string(definition.paths.size()) + " paths.");
+    TRY(key.epk, partition::effective_partition_key(definition, key.components));
+    return key;
+}
+
+Result<FeedScope> feed_scope(const Call& call) {
+    FeedScope scope;
+    const auto& container = *call.container;
+    if (auto id = call.headers[HeaderName::kPartitionKeyRangeId]; !id.empty()) {
+        if (const size_t comma = id.find(','); comma != std::string_view::npos) {
+            if (id.substr(0, comma) != container.rid_text) return errors::collection_rid_mismatch();
+            id.remove_prefix(comma + 1);
+        }
+        scope.served = container.ranges->find(id);
+        if (scope.served == nullptr) return errors::range_gone(id);
+        scope.range = scope.served->partition->identity().range;
+    }
+    if (const auto header = call.headers[HeaderName::kPartitionKey]; header.data() != nullptr) {
+        json::Arena arena;
+        TRY(auto components, partition::parse_partition_key_header(header, arena));
+        if (components.empty() && container.settings->key.system_key) components.push_back(json::Value());
+        if (!components.empty()) {
+            TRY(auto epk, partition::effective_partition_key(container.settings->key, components));
+            scope.range = partition::range_of_key(epk);
+            scope.epk = std::move(epk);
+        }
+    }
+    const auto start = call.headers[HeaderName::kStartEpk];
+    const auto end = call.headers[HeaderName::kEndEpk];
+    if (start.data() != nullptr || end.data() != nullptr) {
+        if (const auto type = call.headers[HeaderName::kReadKeyType];
+            !type.empty() && !equals_ignore_case(type, "EffectivePartitionKeyRange"))
+            return errors::bad_header("x-ms-read-key-type", type, "EffectivePartitionKeyRange");
+        const auto min = hex_decode(start);
+        const auto max = hex_decode(end.empty() ? "FF" : end);
+        if (!min || !max) return errors::bad_header("x-ms-start-epk", start, "hex digits");
+        scope.range.min = std::max(scope.range.min, *min);
+        scope.range.max = std::min(scope.range.max, *max);
+        if (scope.range.min > scope.range.max) scope.range.min = scope.range.max;
+    }
+    return scope;
+}
+
+Result<std::unique_ptr<ParsedBody>> parse_body(const Call& call) {
+    auto body = std::make_unique<ParsedBody>();
+    TRY(body->value, json::parse(call.request().body, body->arena));
+    return body;
+}
+
+std::string item_json(const catalog::Container& container, const partition::StoredItem& item) {
+    const auto document = json::decode_document(*item.document);
+    CHECK(document.ok());  // decoded once already when it was read from the store
+    const std::string rid = child_rid(container.rid, catalog::ChildType::kItem, item.docref.item_number());
+    const std::string self = container.self() + "docs/" + rid + "/";
+    const std::string etag = json::etag_text(document->header.etag_nonce, document->header.lsn);
+    std::string out;
+    out.reserve(document->text.size() + 256);
+    json::SystemProperties system;
+    system.rid = rid;
+    system.self = self;
+    system.etag = etag;
+    system.ts = document->header.ts;
+    json::append_item(out, document->text, system);
+    return out;
+}
+
+}  // namespace orrery::rest

@@ -1,0 +1,98 @@
+#include "heads/rest/request_headers.h"
+
+#include <cstring>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "base/encoding.h"
+#include "base/errors.h"
+
+namespace orrery::rest {
+namespace {
+
+constexpr size_t kNameBytesMax = 64;
+
+constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> kNames = {
+    "accept",
+    "x-ms-activity-id",
+    "a-im",
+    "authorization",
+    "x-ms-cosmos-offer-autopilot-settings",
+    "x-ms-cosmos-batch-atomic",
+    "x-ms-cosmos-batch-continue-on-error",
+    "x-ms-consistency-level",
+    "content-type",
+    "x-ms-continuation",
+    "date",
+    "x-ms-end-epk",
+    "x-ms-documentdb-expiry-seconds",
+    "host",
+    "if-match",
+    "if-none-match",
+    "x-ms-indexing-directive",
+    "x-ms-cosmos-intended-collection-rid",
+    "x-ms-cosmos-is-batch-request",
+    "x-ms-documentdb-isquery",
+    "x-ms-documentdb-query",
+    "x-ms-cosmos-is-query-plan-request",
+    "x-ms-documentdb-is-upsert",
+    "x-ms-max-item-count",
+    "x-ms-cosmos-migrate-offer-to-autopilot",
+    "x-ms-cosmos-migrate-offer-to-manual-throughput",
+    "x-ms-offer-throughput",
+    "x-ms-documentdb-partitionkey",
+    "x-ms-documentdb-partitionkeyrangeid",
+    "x-ms-documentdb-populatequerymetrics",
+    "x-ms-documentdb-populatequotainfo",
+    "x-ms-documentdb-post-trigger-include",
+    "x-ms-documentdb-pre-trigger-include",
+    "prefer",
+    "x-ms-read-key-type",
+    "x-ms-session-token",
+    "x-ms-start-epk",
+    "x-ms-version",
+    "x-ms-date",
+};
+
+const absl::flat_hash_map<std::string_view, HeaderName>& name_table() {
+    static const auto* table = [] {
+        auto* made = new absl::flat_hash_map<std::string_view, HeaderName>();
+        for (size_t i = 0; i < kNames.size(); ++i) made->emplace(kNames[i], static_cast<HeaderName>(i));
+        return made;
+    }();
+    return *table;
+}
+
+}  // namespace
+
+RequestHeaders::RequestHeaders(const net::HttpRequest& request) {
+    const auto& table = name_table();
+    char lower[kNameBytesMax];
+    for (const auto& header : request.headers) {
+        if (header.name.size() > kNameBytesMax) continue;
+        for (size_t i = 0; i < header.name.size(); ++i) {
+            const char c = header.name[i];
+            lower[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+        }
+        const auto found = table.find(std::string_view(lower, header.name.size()));
+        if (found == table.end()) continue;
+        auto& value = values_[static_cast<size_t>(found->second)];
+        if (value.data() == nullptr) value = header.value.data() == nullptr ? std::string_view("") : header.value;
+    }
+}
+
+Result<bool> RequestHeaders::boolean(HeaderName name) const {
+    const auto value = (*this)[name];
+    if (value.empty() || equals_ignore_case(value, "false") || value == "0") return false;
+    if (equals_ignore_case(value, "true") || value == "1") return true;
+    return errors::bad_header(header_text(name), value, "true or false");
+}
+
+std::string_view header_text(HeaderName name) { return kNames[static_cast<size_t>(name)]; }
+
+std::string_view unquoted(std::string_view etag) {
+    if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') return etag.substr(1, etag.size() - 2);
+    return etag;
+}
+
+}  // namespace orrery::rest

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "base/status.h"
+#include "net/http.h"
+
+namespace orrery::rest {
+
+/// Request headers that mean something to this server.
+enum class HeaderName : uint8_t {
+    kAccept,
+    kActivityId,
+    kAIm,
+    kAuthorization,
+    kAutopilotSettings,
+    kBatchAtomic,
+    kBatchContinueOnError,
+    kConsistencyLevel,
+    kContentType,
+    kContinuation,
+    kDate,
+    kEndEpk,
+    kExpirySeconds,
+    kHost,
+    kIfMatch,
+    kIfNoneMatch,
+    kIndexingDirective,
+    kIntendedCollectionRid,
+    kIsBatch,
+    kIsQuery,
+    kIsQueryGo,
+    kIsQueryPlan,
+    kIsUpsert,
+    kMaxItemCount,
+    kMigrateToAutopilot,
+    kMigrateToManual,
+    kOfferThroughput,
+    kPartitionKey,
+    kPartitionKeyRangeId,
+    kPopulateQueryMetrics,
+    kPopulateQuotaInfo,
+    kPostTriggerInclude,
+    kPreTriggerInclude,
+    kPrefer,
+    kReadKeyType,
+    kSessionToken,
+    kStartEpk,
+    kVersion,
+    kXDate,
+    kCount,
+};
+
+/// The values of the known headers of one request; the first of several wins. Borrows the request.
+class RequestHeaders {
+public:
+    explicit RequestHeaders(const net::HttpRequest& request);
+
+    /// Empty view when absent.
+    std::string_view operator[](HeaderName name) const { return values_[static_cast<size_t>(name)]; }
+    bool has(HeaderName name) const { return (*this)[name].data() != nullptr; }
+    /// "true", "True", "1", …; false when absent. 400 for anything that is no boolean.
+    Result<bool> boolean(HeaderName name) const;
+
+private:
+    std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> values_{};
+};
+
+/// The protocol's spelling.
+std::string_view header_text(HeaderName name);
+
+/// Etag of If-Match / If-None-Match without its quotes; "*" stays.
+std::string_view unquoted(std::string_view etag);
+
+}  // namespace orrery::rest

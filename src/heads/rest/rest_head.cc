@@ -1,0 +1,155 @@
+#include "heads/rest/rest_head.h"
+
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "base/random.h"
+#include "heads/rest/authentication.h"
+#include "heads/rest/handlers.h"
+
+namespace orrery::rest {
+namespace {
+
+constexpr size_t kActivityIdBytesMax = 64;
+
+/// The client's id when it is one that can be echoed safely, else a new GUID.
+std::string activity_id_of(const RequestHeaders& headers) {
+    const auto given = headers[HeaderName::kActivityId];
+    if (given.empty() || given.size() > kActivityIdBytesMax) return random_guid();
+    for (const char c : given) {
+        const bool safe = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+                          c == '_' || c == '{' || c == '}';
+        if (!safe) return random_guid();
+    }
+    return std::string(given);
+}
+
+bool is_browser(const net::HttpRequest& request, const RequestHeaders& headers) {
+    return request.method == "GET" && !headers.has(HeaderName::kAuthorization) &&
+           headers[HeaderName::kAccept].find("text/html") != std::string_view::npos;
+}
+
+void refuse_scripts(const CallPtr& call) {
+    const auto container = find_container(*call);
+    if (!container.ok()) return reply_error(call, container.error());
+    const auto method = call->request().method;
+    // Nothing can be created, so the feeds are truly empty and every id is unknown.
+    const bool procedure = call->route.type == ResourceType::kProcedure;
+    const bool trigger = call->route.type == ResourceType::kTrigger;
+    if (call->route.feed && (method == "GET" || is_query(*call))) {
+        Answer answer;
+        answer.charge = meter::metadata_read();
+        answer.item_count = 0;
+        const std::string_view name =
+            procedure ? "StoredProcedures" : trigger ? "Triggers" : "UserDefinedFunctions";
+        return reply(call, answer, feed_body((*container)->rid_text, name, {}));
+    }
+    if (!call->route.feed && method != "PUT")
+        return reply_error(call, errors::resource_not_found("The script '" + call->route.last_id() +
+                                                            "' does not exist."));
+    reply_error(call, errors::not_supported("Server-side JavaScript (stored procedures, triggers, user-defined functions)",
+                                            "Run the logic in the application, or use a transactional batch."));
+}
+
+void dispatch(const CallPtr& call) {
+    switch (call->route.type) {
+        case ResourceType::kAccount: return handle_account(call);
+        case ResourceType::kDatabase: return handle_databases(call);
+        case ResourceType::kContainer: return handle_containers(call);
+        case ResourceType::kItem: return handle_items(call);
+        case ResourceType::kRange: return handle_ranges(call);
+        case ResourceType::kOffer: return handle_offers(call);
+        case ResourceType::kUser: return handle_users(call);
+        case ResourceType::kPermission: return handle_permissions(call);
+        case ResourceType::kConflict: return handle_conflicts(call);
+        case ResourceType::kPartitionKeyDelete: return handle_partition_key_delete(call);
+        case ResourceType::kProcedure:
+        case ResourceType::kTrigger:
+        case ResourceType::kUdf: return refuse_scripts(call);
+        case ResourceType::kAttachment:
+            if (call->route.feed && call->request().method == "GET") {
+                Answer answer;
+                answer.charge = meter::metadata_read();
+                answer.item_count = 0;
+                return reply(call, answer, feed_body("", "Attachments", {}));
+            }
+            return reply_error(call, errors::resource_not_found("Attachments are retired."));
+        case ResourceType::kEncryptionKey:
+            return reply_error(call, errors::not_supported("Client-side encryption (client encryption keys)",
+                                                           "Store the items unencrypted, or encrypt in the application."));
+        case ResourceType::kAddress:
+            return reply_error(
+                call, errors::not_supported("Direct (TCP) connection mode",
+                                            "Select gateway mode in the client: ConnectionMode.Gateway in .NET, "
+                                            ".gatewayMode() in Java."));
+        case ResourceType::kPublic: break;
+    }
+    reply_error(call, errors::resource_not_found("The path names no resource."));
+}
+
+}  // namespace
+
+RestHead::RestHead(engine::Engine& engine, Options options) : engine_(engine), options_(std::move(options)) {}
+
+void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
+    auto call = std::make_shared<Call>(engine_, std::move(exchange));
+    call->started_us = engine_.clock().monotonic_us();
+    call->activity_id = activity_id_of(call->headers);
+    auto route = parse_route(call->request().target);
+    if (!route.ok()) return reply_error(call, route.error());
+    call->route = std::move(route).value();
+    if (call->route.type == ResourceType::kPublic) return handle_public(std::move(call->exchange), call->route.path);
+    if (call->route.type == ResourceType::kAccount && is_browser(call->request(), call->headers)) {
+        call->response().status = 302;
+        call->response().add_header("Location", "/_explorer/index.html");
+        return net::HttpExchange::send(std::move(call->exchange));
+    }
+    auto principal = authenticate(engine_, call->request().method, call->route, call->headers);
+    if (!principal.ok()) return reply_error(call, principal.error());
+    call->principal = std::move(principal).value();
+    dispatch(call);
+}
+
+void RestHead::handle_public(std::unique_ptr<net::HttpExchange> exchange, const std::string& path) const {
+    auto& response = exchange->response;
+    if (exchange->request.method != "GET" && exchange->request.method != "HEAD") {
+        response.status = 405;
+        response.body = error_body(errors::method_not_allowed(exchange->request.method, path), random_guid(), path);
+        response.add_header("Content-Type", "application/json");
+    } else if (path == "/alive" || path == "/ready" || path == "/status") {
+        // The listener opens only when the server is ready, so an answer means ready.
+        response.add_header("Content-Type", "application/json");
+        response.body = R"({"status":"ready"})";
+        if (const Status health = engine_.store().health(); !health.ok() && path != "/alive") {
+            response.status = 503;
+            response.body = error_body(health.error(), random_guid(), path);
+        }
+    } else if (path == "/_explorer/emulator.pem" && !options_.authority_pem.empty()) {
+        response.add_header("Content-Type", "application/x-pem-file");
+        response.body = options_.authority_pem;
+    } else if (path == "/_explorer" || path == "/_explorer/index.html") {
+        response.add_header("Content-Type", "text/html; charset=utf-8");
+        response.body =
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Orrery</title>"
+            "<body><h1>Orrery is running</h1><p>This endpoint speaks the Azure Cosmos DB protocol. Connect an SDK to "
+            "it with the key that the server printed when it started. The certificate authority of this server: "
+            "<a href=\"/_explorer/emulator.pem\">emulator.pem</a>.</p></body></html>";
+    } else {
+        response.status = 404;
+        response.body = error_body(errors::resource_not_found("There is nothing at this path."), random_guid(), path);
+        response.add_header("Content-Type", "application/json");
+    }
+    net::HttpExchange::send(std::move(exchange));
+}
+
+void RestHead::refuse(int status, std::string_view why, net::HttpResponse& response) {
+    Error error = errors::bad_request(std::string(why));
+    error.http_status = status;
+    response.status = status;
+    response.add_header("Content-Type", "application/json");
+    const std::string activity_id = random_guid();
+    response.add_header("x-ms-activity-id", activity_id);
+    response.add_header("x-ms-request-charge", "0");
+    response.body = error_body(error, activity_id, "");
+}
+
+}  // namespace orrery::rest

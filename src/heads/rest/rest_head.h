@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "net/http.h"
+
+namespace orrery::rest {
+
+/// The NoSQL protocol over HTTP: translates requests to engine calls and answers back. Holds no
+/// durable state. Thread-safe.
+class RestHead final : public net::HttpHandler {
+public:
+    struct Options {
+        std::string authority_pem;  ///< served at the emulators' certificate path
+    };
+    RestHead(engine::Engine& engine, Options options);
+
+    void handle(std::unique_ptr<net::HttpExchange> exchange) override;
+    void refuse(int status, std::string_view why, net::HttpResponse& response) override;
+
+private:
+    void handle_public(std::unique_ptr<net::HttpExchange> exchange, const std::string& path) const;
+
+    engine::Engine& engine_;
+    const Options options_;
+};
+
+}  // namespace orrery::rest

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "heads/rest/call.h"
+
+namespace orrery::rest {
+
+/// What a create asks for: x-ms-offer-throughput or x-ms-cosmos-offer-autopilot-settings.
+Result<catalog::ThroughputRequest> throughput_request(const Call& call);
+
+/// x-ms-cosmos-min-throughput and x-ms-offer-replace-pending; nothing without an offer.
+void add_offer_headers(const CallPtr& call, const catalog::OfferPtr& offer);
+
+}  // namespace orrery::rest

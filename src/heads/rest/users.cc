@@ -1,0 +1,190 @@
+// Users, permissions and the resource tokens that come with them.
+#include <charconv>
+
+#include "base/errors.h"
+#include "base/limits.h"
+#include "heads/rest/handlers.h"
+
+namespace orrery::rest {
+namespace {
+
+using catalog::Catalog;
+using engine::Access;
+
+Answer plain(int status, meter::Charge charge, const std::string& etag = {}) {
+    Answer answer;
+    answer.status = status;
+    answer.charge = charge;
+    answer.etag = etag;
+    return answer;
+}
+
+Result<int64_t> token_lifetime(const Call& call) {
+    const auto text = call.headers[HeaderName::kExpirySeconds];
+    if (text.empty()) return limits::kResourceTokenSecondsDefault;
+    int64_t seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc() || end != text.data() + text.size() || seconds < limits::kResourceTokenSecondsMin ||
+        seconds > limits::kResourceTokenSecondsMax)
+        return errors::bad_header("x-ms-documentdb-expiry-seconds", text, "10 to 86400 seconds");
+    return seconds;
+}
+
+/// The permission with a fresh token; one whose resource is gone is shown without.
+Result<std::string> permission_json(const Call& call, const catalog::Permission& permission) {
+    TRY(const int64_t lifetime, token_lifetime(call));
+    const auto token = call.engine.tokens().issue(permission, lifetime);
+    return permission.json(token.ok() ? token.value() : std::string());
+}
+
+Result<Catalog::Upsert> upsert_mode(const Call& call) {
+    TRY(const bool upsert, call.headers.boolean(HeaderName::kIsUpsert));
+    return upsert ? Catalog::Upsert::kYes : Catalog::Upsert::kNo;
+}
+
+Result<catalog::UserPtr> find_user(const Call& call) {
+    TRY(const auto database, find_database(call));
+    auto user = call.engine.catalog().find_user(database->id, call.route.ids[1]);
+    if (user != nullptr) return user;
+    const std::string what = "The user '" + call.route.ids[1] + "' does not exist.";
+    if (call.route.type == ResourceType::kUser) return errors::resource_not_found(what);
+    return errors::owner_not_found(what);
+}
+
+Status user_feed(const CallPtr& call) {
+    const auto method = call->request().method;
+    auto& catalog = call->engine.catalog();
+    TRY(const auto database, find_database(*call));
+    if (method == "POST" && !is_query(*call)) {
+        TRY(const auto body, parse_body(*call));
+        TRY(const auto upsert, upsert_mode(*call));
+        TRY(const auto change, catalog.create_user(database->id, body->value, upsert));
+        reply(call, plain(change.created ? 201 : 200, meter::metadata_write(), change.user->version.etag),
+              change.user->json());
+        return {};
+    }
+    catalog::PageRequest page;
+    TRY(page.items_max, page_size(*call));
+    page.continuation = std::string(call->headers[HeaderName::kContinuation]);
+    const auto listed = catalog.list_users(*database, page);
+    std::vector<QueriedResource> resources;
+    std::vector<std::string> texts;
+    for (const auto& user : listed.items) {
+        texts.push_back(user->json());
+        resources.push_back({user->json(), {}});
+    }
+    if (method == "POST") {
+        reply_resource_query(call, database->rid.text(), "Users", resources);
+        return {};
+    }
+    Answer answer = plain(200, meter::metadata_read());
+    answer.continuation = listed.continuation;
+    answer.item_count = texts.size();
+    reply(call, answer, feed_body(database->rid.text(), "Users", texts));
+    return {};
+}
+
+Status one_user(const CallPtr& call) {
+    const auto method = call->request().method;
+    auto& catalog = call->engine.catalog();
+    TRY(const auto user, find_user(*call));
+    const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
+    if (method == "GET") {
+        reply(call, plain(200, meter::metadata_read(), user->version.etag), user->json());
+    } else if (method == "PUT") {
+        TRY(const auto body, parse_body(*call));
+        TRY(const auto replaced, catalog.replace_user(user->database->id, user->id, body->value, if_match));
+        reply(call, plain(200, meter::metadata_write(), replaced->version.etag), replaced->json());
+    } else {
+        TRY_STATUS(catalog.delete_user(user->database->id, user->id, if_match));
+        reply(call, plain(204, meter::metadata_write()), "");
+    }
+    return {};
+}
+
+Status permission_feed(const CallPtr& call) {
+    const auto method = call->request().method;
+    auto& catalog = call->engine.catalog();
+    TRY(const auto user, find_user(*call));
+    if (method == "POST" && !is_query(*call)) {
+        TRY_STATUS(token_lifetime(*call).status().clone());
+        TRY(const auto body, parse_body(*call));
+        TRY(const auto upsert, upsert_mode(*call));
+        TRY(const auto change, catalog.create_permission(user->database->id, user->id, body->value, upsert));
+        TRY(auto text, permission_json(*call, *change.permission));
+        reply(call, plain(change.created ? 201 : 200, meter::metadata_write(), change.permission->version.etag),
+              std::move(text));
+        return {};
+    }
+    catalog::PageRequest page;
+    TRY(page.items_max, page_size(*call));
+    page.continuation = std::string(call->headers[HeaderName::kContinuation]);
+    const auto listed = catalog.list_permissions(*user, page);
+    std::vector<QueriedResource> resources;
+    std::vector<std::string> texts;
+    for (const auto& permission : listed.items) {
+        TRY(auto text, permission_json(*call, *permission));
+        texts.push_back(text);
+        resources.push_back({std::move(text), {}});
+    }
+    if (method == "POST") {
+        reply_resource_query(call, user->rid.text(), "Permissions", resources);
+        return {};
+    }
+    Answer answer = plain(200, meter::metadata_read());
+    answer.continuation = listed.continuation;
+    answer.item_count = texts.size();
+    reply(call, answer, feed_body(user->rid.text(), "Permissions", texts));
+    return {};
+}
+
+Status one_permission(const CallPtr& call) {
+    const auto method = call->request().method;
+    auto& catalog = call->engine.catalog();
+    TRY(const auto user, find_user(*call));
+    const std::string database = user->database->id;
+    const std::string& id = call->route.ids[2];
+    const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
+    const auto permission = catalog.find_permission(database, user->id, id);
+    if (permission == nullptr)
+        return Status(errors::resource_not_found("The permission '" + id + "' does not exist."));
+    if (method == "GET") {
+        TRY(auto text, permission_json(*call, *permission));
+        reply(call, plain(200, meter::metadata_read(), permission->version.etag), std::move(text));
+    } else if (method == "PUT") {
+        TRY_STATUS(token_lifetime(*call).status().clone());
+        TRY(const auto body, parse_body(*call));
+        TRY(const auto replaced, catalog.replace_permission(database, user->id, permission->id, body->value, if_match));
+        TRY(auto text, permission_json(*call, *replaced));
+        reply(call, plain(200, meter::metadata_write(), replaced->version.etag), std::move(text));
+    } else {
+        TRY_STATUS(catalog.delete_permission(database, user->id, permission->id, if_match));
+        reply(call, plain(204, meter::metadata_write()), "");
+    }
+    return {};
+}
+
+using Handler = Status (*)(const CallPtr&);
+
+void dispatch(const CallPtr& call, std::string_view what, Handler feed, Handler one) {
+    const auto method = call->request().method;
+    const bool known = call->route.feed ? method == "GET" || method == "POST"
+                                        : method == "GET" || method == "PUT" || method == "DELETE";
+    if (!known) return reply_error(call, errors::method_not_allowed(method, what));
+    const bool read = method == "GET" || is_query(*call);
+    // A permission carries a token: reading one with a read-only key would let its holder write.
+    const bool guarded = call->route.type == ResourceType::kPermission || !read;
+    if (const Status allowed =
+            authorize(call->principal, guarded ? Access::kMetadataWrite : Access::kMetadataRead, {});
+        !allowed.ok())
+        return reply_error(call, allowed.error());
+    on_worker(call, [call, handler = call->route.feed ? feed : one] { return handler(call); });
+}
+
+}  // namespace
+
+void handle_users(const CallPtr& call) { dispatch(call, "users", user_feed, one_user); }
+
+void handle_permissions(const CallPtr& call) { dispatch(call, "permissions", permission_feed, one_permission); }
+
+}  // namespace orrery::rest

@@ -1,0 +1,126 @@
+#include "server/instance.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/errors.h"
+#include "base/log.h"
+#include "base/worker_pool.h"
+#include "catalog/catalog.h"
+#include "engine/engine.h"
+#include "heads/rest/rest_head.h"
+#include "net/http_server.h"
+#include "net/tls.h"
+#include "partition/item_cache.h"
+#include "server/init_file.h"
+
+namespace orrery::server {
+namespace {
+
+constexpr int64_t kStopGraceMs = 1000;
+constexpr size_t kWorkersMin = 4;
+
+bool is_loopback(const std::string& address) {
+    return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+class InstanceImpl final : public Instance {
+public:
+    ~InstanceImpl() override {
+        if (const Status status = stop(); !status.ok()) log::error(status.error().message);
+    }
+
+    Status open(const InstanceOptions& options) {
+        TRY(auto account, engine::Account::create(options.keys));
+        account_ = std::make_unique<engine::Account>(std::move(account));
+        if (!is_loopback(options.bind_address) && account_->uses_well_known_key())
+            return Status(errors::bad_request(
+                "Binding to " + options.bind_address +
+                " needs a key of your own: everybody knows the emulator key. Pass --key with base64 of random bytes, "
+                "for example: --key \"$(openssl rand -base64 64 | tr -d '\\n')\"."));
+        const bool memory = options.data_folder.empty();
+
+        storage::StoreOptions store_options;
+        store_options.folder = options.data_folder;
+        store_options.durability = options.durability;
+        store_options.block_cache_bytes = options.cache_bytes / 2;
+        store_options.clock = &clock_;
+        TRY(store_, storage::Store::open(store_options));
+        TRY(tls_, memory ? net::TlsIdentity::create_in_memory(options.tls_hosts)
+                         : net::TlsIdentity::load_or_create(options.data_folder + "/tls", options.tls_hosts));
+        cache_ = std::make_unique<partition::ItemCache>(options.cache_bytes / 2);
+        workers_ = std::make_unique<WorkerPool>(
+            "worker", std::max<size_t>(kWorkersMin, std::thread::hardware_concurrency()));
+        TRY(catalog_, catalog::Catalog::load({*store_, *cache_, *workers_, clock_}));
+        TRY_STATUS(store_->start());
+        engine_ = std::make_unique<engine::Engine>(
+            engine::Engine::Deps{*store_, *catalog_, *workers_, clock_, *account_});
+        if (!options.init_file.empty()) TRY_STATUS(apply_init_file(options.init_file, *engine_));
+        engine_->start_background();
+        head_ = std::make_unique<rest::RestHead>(*engine_, rest::RestHead::Options{tls_->authority_pem()});
+        net::HttpServerOptions http;
+        http.bind_address = options.bind_address;
+        http.port = options.port;
+        http.tls = tls_.get();
+        TRY(http_, net::HttpServer::start(http, *head_));
+        return {};
+    }
+
+    uint16_t port() const override { return http_->port(); }
+
+    Status stop() override {
+        if (http_ != nullptr) http_->stop(kStopGraceMs);
+        if (workers_ != nullptr) workers_->stop();
+        engine_.reset();
+        Status status;
+        if (store_ != nullptr) status = store_->close();
+        http_.reset();
+        head_.reset();
+        catalog_.reset();
+        store_.reset();
+        workers_.reset();
+        return status;
+    }
+
+private:
+    SystemClock clock_;
+    std::unique_ptr<engine::Account> account_;
+    std::unique_ptr<storage::Store> store_;
+    std::unique_ptr<net::TlsIdentity> tls_;
+    std::unique_ptr<partition::ItemCache> cache_;
+    std::unique_ptr<WorkerPool> workers_;
+    std::unique_ptr<catalog::Catalog> catalog_;
+    std::unique_ptr<engine::Engine> engine_;
+    std::unique_ptr<rest::RestHead> head_;
+    std::unique_ptr<net::HttpServer> http_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Instance>> Instance::start(const InstanceOptions& options) {
+    auto instance = std::make_unique<InstanceImpl>();
+    TRY_STATUS(instance->open(options));
+    return std::unique_ptr<Instance>(std::move(instance));
+}
+
+Result<std::vector<std::string>> check_data_folder(const std::string& folder) {
+    const SystemClock clock;
+    storage::StoreOptions options;
+    options.folder = folder;
+    options.read_only = true;
+    options.clock = &clock;
+    TRY(const auto store, storage::Store::open(options));
+    TRY_STATUS(store->verify_checksums());
+    partition::ItemCache cache(0);
+    WorkerPool workers("check", 1);
+    TRY(const auto catalog, catalog::Catalog::load({*store, cache, workers, clock}));
+    TRY_STATUS(store->start());
+    const auto view = store->view();
+    std::vector<std::string> findings;
+    for (const auto& container : catalog->all_containers())
+        for (const auto& range : container->ranges->ranges)
+            TRY_STATUS(range.partition->check(*view, findings));
+    return findings;
+}
+
+}  // namespace orrery::server

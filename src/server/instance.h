@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "engine/account.h"
+#include "storage/store.h"
+
+namespace orrery::server {
+
+struct InstanceOptions {
+    std::string data_folder;  ///< empty: in memory
+    std::string bind_address = "127.0.0.1";
+    uint16_t port = 8081;
+    engine::AccountKeyTexts keys;
+    storage::Durability durability = storage::Durability::kSync;
+    std::string init_file;                 ///< empty: none
+    std::vector<std::string> tls_hosts;    ///< further names in the server's certificate
+    uint64_t cache_bytes = 256ULL << 20;   ///< item cache and block cache together
+};
+
+/// A whole server in one object: store, catalog, engine, head, listener, wired in that order and
+/// taken down in the opposite one.
+class Instance {
+public:
+    /// Opens everything, runs the init file, and listens: when it returns, the server is ready.
+    static Result<std::unique_ptr<Instance>> start(const InstanceOptions& options);
+    virtual ~Instance() = default;
+
+    virtual uint16_t port() const = 0;
+    /// Stops accepting, finishes requests, flushes and closes. Idempotent.
+    virtual Status stop() = 0;
+};
+
+/// Verifies a data folder: checksums, and that items, ids, index and log agree. Findings, empty when
+/// all is well.
+Result<std::vector<std::string>> check_data_folder(const std::string& folder);
+
+}  // namespace orrery::server
