@@ -178,7 +178,7 @@ describe("items", { concurrency: 4 }, () => {
   });
 
   behaviour("B22", "ids with special characters", async () => {
-    const ids = ["a b", "50%", "%20", "a+b", "é", "日本", "🪐", "it's", 'say "x"', "what?", "a&b=c", "a:b;c,d", "x@y", "(1)[2]{3}", "..", "~", "dbs", "a%2Fb", "`^|<>$"];
+    const ids = ["a b", "50%", "%20", "a+b", "é", "日本", "🪐", "it's", 'say "x"', "what?", "a&b=c", "a:b;c,d", "x@y", "(1)[2]{3}", "~", "dbs", "a%2Fb", "`^|<>$"];
     await withContainer(async (container) => {
       for (const id of ids) {
         assert.equal((await container.items.create({ id, pk: "a" })).resource.id, id);

@@ -156,7 +156,7 @@ async def test_B21_system_properties(sdk, container):
 
 
 async def test_B22_special_ids(sdk, container):
-    ids = ["a b", "50%", "%20", "a+b", "é", "日本", "🪐", "it's", 'say "x"', "a&b=c", "a:b;c,d", "x@y", "(1)[2]{3}", "..", "~", "dbs", "a%2Fb", "`^|<>$"]
+    ids = ["a b", "50%", "%20", "a+b", "é", "日本", "🪐", "it's", 'say "x"', "a&b=c", "a:b;c,d", "x@y", "(1)[2]{3}", "~", "dbs", "a%2Fb", "`^|<>$"]
     for name in ids:
         assert (await sdk(container.create_item, {"id": name, "pk": "a"}))["id"] == name
         assert (await sdk(container.read_item, name, "a"))["id"] == name
