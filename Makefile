@@ -1,0 +1,82 @@
+# Entry points. `make run` and `make test` are all a new user needs.
+.PHONY: help deps build run test asan tsan fuzz bench sdk-tests crash-test format lint check-layers clean
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc)
+CMAKE = cmake -S . -G Ninja
+
+help:
+	@echo "make run         install what is missing, build, start on 127.0.0.1:8081"
+	@echo "make test        install what is missing, build, run the unit tests and the JavaScript SDK suite"
+	@echo "make build       build/orrery (release)"
+	@echo "make asan tsan   unit tests under the sanitizers"
+	@echo "make sdk-tests   official SDKs (JavaScript, Python, Java, Go) and the raw wire suite, HTTP and TLS"
+	@echo "make crash-test  kill -9 while writing, restart, verify (ROUNDS=20)"
+	@echo "make fuzz        short fuzzing runs (FUZZ_SECONDS=20 each)"
+	@echo "make bench       measure against nginx, PostgreSQL, raw RocksDB; writes docs/benchmarks.md"
+	@echo "make format lint check-layers"
+
+deps:
+	@tools/install_deps.sh build test lint
+
+build/build.ninja:
+	@tools/install_deps.sh build
+	$(CMAKE) -B build -DCMAKE_BUILD_TYPE=Release
+
+build: build/build.ninja
+	@tools/check_layers
+	ninja -C build -j $(JOBS) orrery
+
+run: build
+	build/orrery serve
+
+test: build/build.ninja
+	@tools/install_deps.sh test
+	@tools/check_layers
+	ninja -C build -j $(JOBS)
+	tools/run_unit_tests.sh build
+	tests/sdk/run.sh js
+
+asan:
+	@tools/install_deps.sh build
+	$(CMAKE) -B build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DORRERY_SANITIZE=address,undefined
+	ninja -C build-asan -j $(JOBS)
+	ASAN_OPTIONS=detect_leaks=1 tools/run_unit_tests.sh build-asan asan
+
+tsan:
+	@tools/install_deps.sh build
+	$(CMAKE) -B build-tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DORRERY_SANITIZE=thread
+	ninja -C build-tsan -j $(JOBS)
+	TSAN_OPTIONS="suppressions=$(CURDIR)/tools/tsan.supp" tools/run_unit_tests.sh build-tsan tsan
+
+FUZZ_SECONDS ?= 20
+fuzz:
+	@tools/install_deps.sh fuzz
+	tests/fuzz/run.sh $(FUZZ_SECONDS)
+
+sdk-tests: build
+	@tools/install_deps.sh sdk
+	tests/sdk/run.sh js python java go wire
+	tests/sdk/run.sh --tls js python java go
+
+ROUNDS ?= 20
+crash-test: build
+	tests/crash/run.sh $(ROUNDS)
+
+bench:
+	@tools/install_deps.sh bench
+	bench/run.sh
+
+format:
+	git ls-files 'src/*.h' 'src/*.cc' 'tests/fuzz/*.cc' 'bench/*.cc' 'bench/*.h' | xargs clang-format -i
+
+lint: build/build.ninja check-layers
+	@tools/install_deps.sh lint
+	git ls-files 'src/*.h' 'src/*.cc' 'tests/fuzz/*.cc' 'bench/*.cc' 'bench/*.h' | xargs clang-format --dry-run --Werror
+	git ls-files 'src/*.cc' | grep -v _test | xargs -P $(JOBS) -n 8 clang-tidy -p build --quiet
+
+check-layers:
+	@tools/check_layers
+
+clean:
+	rm -rf build build-asan build-tsan build-fuzz build-bench

@@ -1,0 +1,181 @@
+// Kills the server with SIGKILL while SDK clients write, restarts it, and checks that
+//  - every acknowledged write is there with its last acknowledged value,
+//  - an unacknowledged write is there whole or not at all, batches included,
+//  - `orrery check` finds nothing on the folder as the crash left it (LSNs dense, index, items, log agree),
+//  - LSNs never run backwards.
+// Usage: node crash.mjs --rounds 20 [--seed N] [--server PATH] [--writers 12]
+import { spawn, spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const require = createRequire(join(here, "../sdk/js/package.json"));
+const { CosmosClient } = require("@azure/cosmos");
+
+const options = Object.fromEntries(
+  process.argv.slice(2).join(" ").split("--").filter(Boolean).map((part) => part.trim().split(/[ =]/)));
+const rounds = Number(options.rounds ?? 20);
+const writers = Number(options.writers ?? 12);
+const seed = Number(options.seed ?? Date.now() % 1_000_000);
+const server = options.server ?? join(here, "../../build/orrery");
+const key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+const keysPerWriter = 8;
+
+let state = seed >>> 0;
+const random = () => {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return state / 2 ** 32;
+};
+const pick = (list) => list[Math.floor(random() * list.length)];
+
+const folder = mkdtempSync(join(tmpdir(), "orrery-crash-"));
+let failures = 0;
+let checks = 0;
+const expect = (condition, text) => {
+  checks++;
+  if (condition) return;
+  failures++;
+  console.log(`FAILED: ${text}`);
+};
+
+function start() {
+  return new Promise((resolve, reject) => {
+    const child = spawn(server, ["serve", "--data", folder, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      output += chunk;
+      const match = /ready at (http:\/\/[^ ]+)/.exec(output);
+      if (match) resolve({ child, endpoint: match[1] });
+    });
+    child.on("exit", (code) => reject(new Error(`the server ended with ${code} before it was ready\n${output}`)));
+  });
+}
+
+const connect = (endpoint) =>
+  new CosmosClient({ endpoint, key, connectionPolicy: { retryOptions: { maxRetryAttemptCount: 0 } } });
+
+async function container(endpoint, name, partitionKey) {
+  const { database } = await connect(endpoint).databases.createIfNotExists({ id: "crash" });
+  return (await database.containers.createIfNotExists({ id: name, partitionKey, throughput: 18000 })).container;
+}
+
+// Per key: `acked` (value or null) and `maybe`: what a write without answer would leave; undefined if none.
+const model = new Map();
+const entry = (name) => {
+  if (!model.has(name)) model.set(name, { acked: null, maybe: undefined });
+  return model.get(name);
+};
+let counter = 0;
+
+/// One write to the keys of one logical partition, recorded before and after.
+async function write(items, writer) {
+  const pk = `w${writer}-${Math.floor(random() * 3)}`;
+  const id = () => `k${Math.floor(random() * keysPerWriter)}`;
+  const value = ++counter;
+  const body = (name) => ({ id: name, pk, value, padding: "x".repeat(Math.floor(random() * 2000)), n: [value, { v: value }] });
+  const run = async (names, next, work) => {
+    const entries = names.map((name) => entry(`${pk}/${name}`));
+    for (const one of entries) one.maybe = next;
+    await work();
+    for (const one of entries) { one.acked = next; one.maybe = undefined; }
+  };
+  const first = id();
+  const current = entry(`${pk}/${first}`).acked;
+  const kind = random();
+  if (kind < 0.15 && current !== null) {
+    await run([first], null, () => items.item(first, pk).delete());
+  } else if (kind < 0.3 && current !== null) {
+    await run([first], value, () => items.item(first, pk).patch([{ op: "set", path: "/value", value }]));
+  } else if (kind < 0.6) {
+    const names = [...new Set([first, id(), id()])];
+    await run(names, value, async () => {
+      const answer = await items.items.batch(names.map((name) => ({ operationType: "Upsert", resourceBody: body(name) })), pk);
+      if (answer.code !== 200) throw new Error(`batch ${answer.code}`);
+    });
+  } else {
+    await run([first], value, () => items.items.upsert(body(first)));
+  }
+}
+
+async function writeUntil(items, writer, done) {
+  while (!done.stop) {
+    try {
+      await write(items, writer);
+      done.acknowledged++;
+    } catch (error) {
+      if (done.stop || error.code === "ECONNREFUSED" || error.code === "ECONNRESET" || !(error.code >= 400)) return;
+      expect(false, `writer ${writer}: unexpected answer ${error.code} ${error.message}`);
+      return;
+    }
+  }
+}
+
+async function verify(items) {
+  const batches = new Map();
+  for (const [name, one] of model) {
+    const slash = name.indexOf("/");
+    const [pk, id] = [name.slice(0, slash), name.slice(slash + 1)];
+    const answer = await items.item(id, pk).read().catch((error) => ({ statusCode: error.code }));
+    const actual = answer.statusCode === 404 ? null : answer.resource?.value;
+    const allowed = one.maybe === undefined ? [one.acked] : [one.acked, one.maybe];
+    expect(allowed.includes(actual), `${name} is ${actual}, allowed ${JSON.stringify(allowed)}`);
+    if (one.maybe !== undefined && one.maybe !== null && one.maybe !== one.acked) {
+      const outcomes = batches.get(one.maybe) ?? new Set();
+      outcomes.add(actual === one.maybe);
+      batches.set(one.maybe, outcomes);
+    }
+    one.acked = actual ?? null;
+    one.maybe = undefined;
+  }
+  for (const [value, outcomes] of batches) expect(outcomes.size === 1, `the batch with value ${value} is half there`);
+}
+
+let lastLsn = new Map();
+async function verifyLsns(items) {
+  for (let writer = 0; writer < writers; writer++) {
+    const answer = await items.item("k0", `w${writer}-0`).read().catch((error) => error);
+    const token = answer.headers?.["x-ms-session-token"];
+    if (!token) continue;
+    const [range, lsn] = [token.split(":")[0], Number(token.split("#")[1])];
+    expect(lsn >= (lastLsn.get(range) ?? 0), `LSN of range ${range} ran back from ${lastLsn.get(range)} to ${lsn}`);
+    lastLsn.set(range, lsn);
+  }
+}
+
+console.log(`crash test: ${rounds} rounds, seed ${seed}, folder ${folder}`);
+let total = 0;
+for (let round = 1; round <= rounds && failures === 0; round++) {
+  const { child, endpoint } = await start();
+  const items = await container(endpoint, "items", { paths: ["/pk"], version: 2 });
+  await verify(items);
+  await verifyLsns(items);
+  const done = { stop: false, acknowledged: 0 };
+  const running = Array.from({ length: writers }, (_, writer) => writeUntil(items, writer, done));
+  await new Promise((resolve) => setTimeout(resolve, 100 + random() * 900));
+  child.removeAllListeners("exit");
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  child.kill("SIGKILL");
+  done.stop = true;
+  await Promise.all([ended, ...running]);
+  total += done.acknowledged;
+  const check = spawnSync(server, ["check", "--data", folder], { encoding: "utf8" });
+  expect(check.status === 0, `orrery check after round ${round}: ${check.stdout}${check.stderr}`);
+}
+if (failures === 0) {
+  const { child, endpoint } = await start();
+  await verify(await container(endpoint, "items", { paths: ["/pk"], version: 2 }));
+  child.removeAllListeners("exit");
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  const began = Date.now();
+  child.kill("SIGTERM");
+  expect((await ended) === 0, "SIGTERM ends the server with exit code 0");
+  expect(Date.now() - began < 2000, `SIGTERM took ${Date.now() - began} ms`);
+}
+console.log(`${total} acknowledged writes, ${checks} checks`);
+console.log(`crash: ${checks - failures} passed, ${failures} failed`);
+if (failures === 0) rmSync(folder, { recursive: true });
+else console.log(`the folder is kept: ${folder}; replay with --seed ${seed}`);
+process.exit(failures === 0 ? 0 : 1);

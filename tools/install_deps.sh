@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing. Usage: tools/install_deps.sh [build|test|sdk|bench|lint ...]
+set -euo pipefail
+
+build="g++ cmake ninja-build pkg-config ccache mold librocksdb-dev libboost1.81-dev libssl-dev libsimdjson-dev
+       libfmt-dev libspdlog-dev libcli11-dev libabsl-dev libre2-dev libjemalloc-dev libgtest-dev libgmock-dev python3"
+lint="clang-format clang-tidy"
+fuzz="clang libclang-rt-14-dev"
+bench="libbenchmark-dev libpq-dev postgresql nginx-light"
+
+wanted=""
+commands=""
+for group in "${@:-build}"; do
+    case "$group" in
+        build) wanted+=" $build" ;;
+        test) wanted+=" $build"; commands+=" node:nodejs npm:npm" ;;
+        sdk) wanted+=" $build"; commands+=" node:nodejs npm:npm python3:python3-venv java:openjdk-17-jdk-headless mvn:maven go:golang-go" ;;
+        lint) wanted+=" $lint" ;;
+        fuzz) wanted+=" $build $fuzz" ;;
+        bench) wanted+=" $build $bench"; commands+=" node:nodejs npm:npm" ;;
+        *) echo "unknown group: $group" >&2; exit 2 ;;
+    esac
+done
+
+missing=""
+for package in $wanted; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing+=" $package"
+done
+# Tools that people often have from elsewhere: the package only if the command is absent.
+for pair in $commands; do
+    command -v "${pair%%:*}" >/dev/null 2>&1 || missing+=" ${pair#*:}"
+done
+missing=$(echo "$missing" | tr ' ' '\n' | sort -u | tr '\n' ' ')
+[ -z "${missing// /}" ] && exit 0
+
+echo "Installing:$missing"
+sudo=""
+[ "$(id -u)" -eq 0 ] || sudo="sudo"
+$sudo apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
