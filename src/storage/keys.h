@@ -40,8 +40,10 @@ public:
     }
     /// nullopt unless 16, 24 or 32 bytes.
     static std::optional<Docref> from_bytes(std::string_view bytes) {
-        if (bytes.size() < 16 || bytes.size() > kBytesMax || bytes.size() % 8 != 0) return std::nullopt;
-        return Docref(bytes.substr(0, bytes.size() - 8), load_u64_be(bytes.data() + bytes.size() - 8));
+        if (bytes.size() < 16 || bytes.size() > kBytesMax || bytes.size() % 8 != 0)
+            return std::nullopt;
+        return Docref(bytes.substr(0, bytes.size() - 8),
+                      load_u64_be(bytes.data() + bytes.size() - 8));
     }
 
     std::string_view bytes() const { return {bytes_.data(), size_}; }

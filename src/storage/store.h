@@ -16,6 +16,10 @@
 /// index runs that are not yet on disk. Design D2b, D3, D4.
 namespace orrery::storage {
 
+namespace detail {
+class CommitQueue;
+}
+
 enum class Durability : uint8_t {
     kSync,     ///< an acknowledged write survives kill -9 and power loss
     kRelaxed,  ///< survives kill -9 only
@@ -38,14 +42,17 @@ class Cursor {
 public:
     virtual ~Cursor() = default;
     virtual bool valid() const = 0;
-    virtual std::string_view key() const = 0;    ///< valid until the cursor moves
-    virtual std::string_view value() const = 0;  ///< likewise
-    virtual void next() = 0;                     ///< in the cursor's direction
-    virtual void seek(std::string_view key) = 0; ///< first key >= (backward: last key <= ) `key`
-    virtual Status status() const = 0;           ///< damage met on the way; check when !valid()
+    virtual std::string_view key() const = 0;     ///< valid until the cursor moves
+    virtual std::string_view value() const = 0;   ///< likewise
+    virtual void next() = 0;                      ///< in the cursor's direction
+    virtual void seek(std::string_view key) = 0;  ///< first key >= (backward: last key <= ) `key`
+    virtual Status status() const = 0;            ///< damage met on the way; check when !valid()
 };
 
 enum class Direction : uint8_t { kForward, kBackward };
+
+/// Value of an index entry whose term is not the whole value: the item decides.
+inline constexpr std::string_view kPartialTerm = "\x01";
 
 /// Items and bytes under one counter key.
 struct Count {
@@ -59,13 +66,16 @@ class View {
 public:
     virtual ~View() = default;
     virtual uint64_t commit_number() const = 0;
+    /// For kIndex the value is empty, or kPartialTerm.
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
     /// Same order as `keys`.
     virtual Result<std::vector<std::optional<std::string>>> multi_get(
         Family family, const std::vector<std::string>& keys) const = 0;
     /// [begin, end); an empty `end` means no upper bound. Positioned at the first (backward: last)
-    /// key. For kIndex, runs and disk are merged, newest wins; removed entries are not shown.
-    virtual std::unique_ptr<Cursor> scan(Family family, std::string_view begin, std::string_view end,
+    /// key. For kIndex, runs and disk are merged, newest wins; removed entries and those under
+    /// reserved path hashes are not shown. The cursor keeps the view alive.
+    virtual std::unique_ptr<Cursor> scan(Family family, std::string_view begin,
+                                         std::string_view end,
                                          Direction direction = Direction::kForward) const = 0;
     /// Sum of a counter (CommitScope::count).
     virtual Result<Count> count(std::string_view counter_key) const = 0;
@@ -76,9 +86,14 @@ using ViewPtr = std::shared_ptr<const View>;
 /// (partition, path hash, term, docref). Encoded compactly; cheap to move.
 class IndexDelta {
 public:
-    /// `partial`: the term is not the whole value, the item decides.
+    /// `partial`: the term is not the whole value, the item decides. The key must not be in the
+    /// index already (to change the flag, remove and add); otherwise call may_repeat(), or a later
+    /// removal may be taken for the end of an entry that never reached the disk.
     void add(std::string_view key, bool partial);
     void remove(std::string_view key);
+    /// The keys added may be in the index already (background fill of new paths).
+    void may_repeat() { repeats_ = true; }
+    bool repeats() const { return repeats_; }
     bool empty() const { return entries_.empty(); }
     size_t bytes() const { return buffer_.size(); }
 
@@ -89,11 +104,16 @@ public:
         Change change;
     };
     const std::vector<Entry>& entries() const { return entries_; }
-    std::string_view key(const Entry& entry) const { return {buffer_.data() + entry.offset, entry.size}; }
+    std::string_view key(const Entry& entry) const {
+        return {buffer_.data() + entry.offset, entry.size};
+    }
 
 private:
+    void append(std::string_view key, Change change);
+
     std::string buffer_;
     std::vector<Entry> entries_;
+    bool repeats_ = false;
 };
 
 /// The committer's hands while it decides one operation. Everything done through it is applied
@@ -109,9 +129,13 @@ public:
     /// partition and LSN they belong to. Required for each operation that changes items, also with
     /// an empty delta, so that recovery knows what is covered.
     virtual void index(PartitionId partition, Lsn lsn, IndexDelta delta) = 0;
-    /// `counter_key` starts with keys::index_path(partition, reserved path hash).
+    /// `counter_key` starts with keys::index_path(partition, reserved path hash other than 0).
     virtual void count(std::string_view counter_key, Count delta) = 0;
-    /// Marks a point inside the operation; rollback_to undoes everything after it.
+    /// The partition is dead with this operation: all its keys go in the background after the last
+    /// view that could see them. Its id is never used again.
+    virtual void retire(PartitionId partition) = 0;
+    /// Marks a point inside the operation; rollback_to undoes everything after it and may be
+    /// repeated.
     virtual size_t savepoint() = 0;
     virtual void rollback_to(size_t savepoint) = 0;
 };
@@ -132,6 +156,10 @@ public:
     virtual void complete(Status status) = 0;
     /// For the group's byte limit.
     virtual size_t bytes() const = 0;
+
+private:
+    friend class detail::CommitQueue;
+    CommitOperation* queue_next_ = nullptr;
 };
 
 /// A partition whose index may lack changes after a crash.
@@ -142,7 +170,8 @@ struct ReplayNeed {
 
 class Store {
 public:
-    /// Clear errors for: folder in use by another process, newer format, damage, no space, no rights.
+    /// Clear errors for: folder in use by another process, newer format, damage, no space, no
+    /// rights.
     static Result<std::unique_ptr<Store>> open(const StoreOptions& options);
     virtual ~Store() = default;  ///< like close(), errors are logged
 
@@ -150,20 +179,21 @@ public:
     virtual std::vector<ReplayNeed> replay_needs() const = 0;
     virtual void replay(PartitionId partition, Lsn up_to, IndexDelta delta,
                         const std::vector<std::pair<std::string, Count>>& counts) = 0;
-    /// Starts the committer; the first view is published.
+    /// Starts the committer; the first view with the replayed changes is published.
     virtual Status start() = 0;
 
-    /// The newest published view. Any thread; never blocks.
+    /// The newest published view. Any thread; never blocks. Between open() and start(): what is on
+    /// disk. Release views before close().
     virtual ViewPtr view() const = 0;
     /// Queues an operation. Any thread. Blocks only while the committer is held back by index
     /// tables that wait for the disk (then by design).
     virtual void submit(std::unique_ptr<CommitOperation> operation) = 0;
 
     /// The images of records at or below this LSN are no longer needed by anyone but the index
-    /// (which keeps its own window). Default: nobody needs them.
+    /// (which keeps its own window). Default: nobody needs them. Not persistent: partitions with a
+    /// horizon set it before start(); until then no image is dropped.
     virtual void set_image_horizon(PartitionId partition, Lsn lsn) = 0;
-    /// All keys of a dead partition go in the background, after its last view. Durable with the
-    /// operation that calls it inside decide(); here for partitions already dead at start.
+    /// Like CommitScope::retire(), for partitions found dead at start; not persistent by itself.
     virtual void retire_partition(PartitionId partition) = 0;
 
     /// Writes all index tables and memtables out. After a clean close nothing is replayed.

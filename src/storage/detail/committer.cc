@@ -1,0 +1,399 @@
+#include "storage/detail/committer.h"
+
+#include <fmt/format.h>
+
+#include "base/errors.h"
+#include "base/log.h"
+#include "storage/detail/own_keys.h"
+
+namespace orrery::storage::detail {
+namespace {
+
+/// Below this many index entries, waking another thread costs more than sorting.
+constexpr size_t kParallelSortEntries = 256;
+constexpr size_t kFrozenTablesMax = 2;
+constexpr size_t kReplayRunsMax = 16;
+
+}  // namespace
+
+/// Sorted by whoever claims it first: the run worker, or the committer when it comes back from the
+/// disk and finds the worker busy.
+struct Committer::SortJob {
+    uint64_t table = 0;
+    std::vector<IndexDelta> deltas;
+    CounterSums counts;
+    std::atomic<bool> claimed{false};
+    std::atomic<bool> done{false};
+    RunPtr run;
+
+    void work() {
+        if (claimed.exchange(true)) return;
+        run = sort_run(table, deltas, std::move(counts));
+        done.store(true);
+        done.notify_one();
+    }
+};
+
+Committer::Committer(std::shared_ptr<Database> database, Options options)
+    : database_(std::move(database)),
+      options_(std::move(options)),
+      scope_(*database_),
+      tables_(options_.first_table),
+      group_number_(database_->first_group_number()),
+      table_on_disk_(options_.first_table - 1) {
+    for (const PartitionId partition : options_.noted) noted_.emplace(partition, 0);
+    publish();
+}
+
+Committer::~Committer() {
+    const Status stopped = stop();
+    if (!stopped.ok()) log::error("storage: " + stopped.error().message);
+}
+
+void Committer::replay(PartitionId partition, Lsn up_to, IndexDelta delta, CounterSums counts) {
+    CHECK(!running_);
+    delta.may_repeat();  // what reached the disk before the crash is not known
+    std::vector<IndexDelta> deltas;
+    deltas.push_back(std::move(delta));
+    tables_.add(sort_run(tables_.number(), deltas, std::move(counts)));
+    tables_.cover(partition, up_to);
+    noted_[partition] = tables_.number();
+    while (tables_.all_runs().size() > kReplayRunsMax) {
+        std::optional<RunMerge> merge = tables_.pick_merge();
+        if (!merge) break;
+        merge->merged = merge_runs(merge->runs);
+        tables_.finish_merge(*merge);
+    }
+}
+
+void Committer::start() {
+    CHECK(!running_);
+    running_ = true;
+    notes_changed_ = !noted_.empty();
+    publish();
+    thread_ = std::thread([this] { run(); });
+}
+
+Status Committer::stop() {
+    if (stopped_) return {};
+    Status flushed;
+    if (running_) {
+        stopping_ = true;
+        queue_.post([this] {
+            commit_queued();
+            refusing_ = true;
+        });
+        flushed = flush_index();
+        queue_.post([this] { stopped_ = true; });
+        thread_.join();
+    }
+    stopped_ = true;
+    table_worker_.stop();
+    run_worker_.stop();
+    refuse_queued();
+    {
+        const std::lock_guard lock(view_mutex_);
+        view_.reset();
+    }
+    return flushed;
+}
+
+void Committer::submit(std::unique_ptr<CommitOperation> operation) {
+    if (stopping_) {
+        refuse(std::move(operation));
+        return;
+    }
+    queue_.push(std::move(operation));
+    if (stopped_) refuse_queued();
+}
+
+void Committer::refuse_queued() {
+    std::deque<std::unique_ptr<CommitOperation>> rest;
+    queue_.take(rest);
+    for (auto& operation : rest) refuse(std::move(operation));
+}
+
+ViewPtr Committer::view() const {
+    const std::lock_guard lock(view_mutex_);
+    return view_;
+}
+
+Status Committer::flush_index() {
+    auto done = std::make_shared<std::promise<Status>>();
+    std::future<Status> result = done->get_future();
+    queue_.post([this, done] {
+        if (!failed_ && !tables_.current_empty()) freeze();
+        flush_waiters_.push_back({tables_.number() - 1, done});
+        check_flush_waiters();
+    });
+    return result.get();
+}
+
+void Committer::remove_own_keys(std::vector<std::string> keys) {
+    queue_.post([this, keys = std::move(keys)] {
+        own_keys_to_remove_.insert(own_keys_to_remove_.end(), keys.begin(), keys.end());
+        notes_changed_ = true;
+    });
+}
+
+Status Committer::health() const {
+    if (!failed_) return {};
+    const std::lock_guard lock(failure_mutex_);
+    return Status(errors::storage_read_only(failure_));
+}
+
+void Committer::fail(const std::string& why) {
+    {
+        const std::lock_guard lock(failure_mutex_);
+        if (failed_) return;
+        failure_ = why;
+        failed_ = true;
+    }
+    log::error("storage: no more writes: " + why);
+    queue_.post([this] { check_flush_waiters(); });
+}
+
+void Committer::run() {
+    freeze_when_full();
+    while (true) {
+        read_mail();
+        commit_queued();
+        if (notes_changed_) write_notes();
+        if (stopped_) return;
+        queue_.wait();
+    }
+}
+
+void Committer::commit_queued() {
+    queue_.take(pending_);
+    while (!pending_.empty()) {
+        commit(next_group());
+        freeze_when_full();
+        read_mail();
+        queue_.take(pending_);
+    }
+}
+
+void Committer::read_mail() {
+    for (const CommitQueue::Mail& mail : queue_.take_mail()) mail();
+}
+
+Committer::Group Committer::next_group() {
+    Group group;
+    size_t bytes = 0;
+    while (!pending_.empty()) {
+        bytes += pending_.front()->bytes();
+        if (!group.empty() && bytes > options_.group_bytes_max) break;
+        group.push_back(std::move(pending_.front()));
+        pending_.pop_front();
+    }
+    return group;
+}
+
+void Committer::refuse(std::unique_ptr<CommitOperation> operation) {
+    Status status = health();
+    if (status.ok()) status = Status(errors::service_unavailable("The server is stopping."));
+    operation->complete(std::move(status));
+}
+
+void Committer::commit(Group group) {
+    if (failed_ || refusing_) {
+        for (auto& operation : group) refuse(std::move(operation));
+        return;
+    }
+    scope_.begin_group(group_number_);
+    std::vector<bool> decided(group.size());
+    for (size_t i = 0; i < group.size(); ++i) {
+        scope_.begin_operation();
+        decided[i] = group[i]->decide(scope_);
+        scope_.end_operation(decided[i]);
+    }
+    const bool index_changed = !scope_.index_changes().empty() || !scope_.counts().empty();
+    bool written = false;
+    if (index_changed || scope_.batch().Count() != 0) {
+        add_notes();
+        for (size_t i = 0; i < group.size(); ++i) {
+            if (decided[i]) group[i]->before_write();
+        }
+        const std::shared_ptr<SortJob> sort = begin_sort();
+        if (!write_batch()) {
+            if (sort) sort->work();
+            for (auto& operation : group) operation->complete(health());
+            return;
+        }
+        if (sort) end_sort(*sort);
+        ++commit_number_;
+        publish();
+        written = true;
+    }
+    statistics_.groups.fetch_add(1, std::memory_order_relaxed);
+    statistics_.operations.fetch_add(group.size(), std::memory_order_relaxed);
+    if (written) {
+        const ViewPtr published = view();
+        for (const PartitionId partition : scope_.retired()) {
+            database_->filter().retire(partition);
+            if (options_.on_retired) {
+                options_.on_retired(partition, static_cast<const ViewImpl&>(*published).sequence());
+            }
+        }
+        for (size_t i = 0; i < group.size(); ++i) {
+            if (decided[i]) group[i]->published(*published);
+        }
+    }
+    for (auto& operation : group) operation->complete({});
+    if (written) schedule_merge();
+}
+
+/// Returns false when the outcome is unknown: then nothing may be written any more.
+bool Committer::write_batch() {
+    if (scope_.batch().Count() == 0) return true;
+    rocksdb::WriteOptions options;
+    options.sync = options_.durability == Durability::kSync;
+    const rocksdb::Status status = database_->db().Write(options, &scope_.batch());
+    if (!status.ok()) {
+        fail("a write failed: " + database_->explain(status));
+        return false;
+    }
+    ++group_number_;
+    return true;
+}
+
+/// Notes partitions that are written for the first time since their index was complete on disk, and
+/// removes the notes of those that have become complete.
+void Committer::add_notes() {
+    rocksdb::WriteBatch& batch = scope_.batch();
+    for (const GroupScope::IndexChange& change : scope_.index_changes()) {
+        const auto [it, fresh] = noted_.try_emplace(change.partition, tables_.number());
+        it->second = tables_.number();
+        if (fresh) {
+            CHECK(batch
+                      .Put(database_->family(Family::kMeta), dirty_key(change.partition),
+                           rocksdb::Slice())
+                      .ok());
+        }
+    }
+    if (!notes_changed_) return;
+    notes_changed_ = false;
+    std::erase_if(noted_, [&](const auto& note) {
+        if (note.second > table_on_disk_) return false;
+        CHECK(batch.Delete(database_->family(Family::kMeta), dirty_key(note.first)).ok());
+        return true;
+    });
+    for (const std::string& key : own_keys_to_remove_) {
+        CHECK(batch.Delete(database_->family(Family::kMeta), key).ok());
+    }
+    own_keys_to_remove_.clear();
+}
+
+void Committer::write_notes() {
+    if (failed_) {
+        notes_changed_ = false;
+        return;
+    }
+    scope_.begin_group(group_number_);
+    add_notes();
+    write_batch();
+}
+
+std::shared_ptr<Committer::SortJob> Committer::begin_sort() {
+    if (scope_.index_changes().empty() && scope_.counts().empty()) return nullptr;
+    auto job = std::make_shared<SortJob>();
+    job->table = tables_.number();
+    job->deltas = std::move(scope_.deltas());
+    job->counts = std::move(scope_.counts());
+    size_t entries = 0;
+    for (const IndexDelta& delta : job->deltas) entries += delta.entries().size();
+    if (entries >= kParallelSortEntries) run_worker_.post_urgent([job] { job->work(); });
+    return job;
+}
+
+void Committer::end_sort(SortJob& job) {
+    job.work();
+    job.done.wait(false);
+    tables_.add(job.run);
+    for (const GroupScope::IndexChange& change : scope_.index_changes()) {
+        tables_.cover(change.partition, change.lsn);
+    }
+}
+
+void Committer::publish() {
+    std::vector<RunPtr> runs = tables_.all_runs();
+    statistics_.runs.store(runs.size(), std::memory_order_relaxed);
+    statistics_.run_bytes.store(tables_.current_bytes(), std::memory_order_relaxed);
+    ViewPtr fresh = std::make_shared<ViewImpl>(database_, std::move(runs), commit_number_);
+    {
+        const std::lock_guard lock(view_mutex_);
+        view_.swap(fresh);
+    }
+    // The old view may be released here, outside the lock.
+}
+
+void Committer::schedule_merge() {
+    std::optional<RunMerge> merge = tables_.pick_merge();
+    if (!merge) return;
+    run_worker_.post([this, merge = std::move(*merge)]() mutable {
+        merge.merged = merge_runs(merge.runs);
+        queue_.post([this, merge = std::move(merge)] {
+            tables_.finish_merge(merge);
+            schedule_merge();
+        });
+    });
+}
+
+void Committer::freeze_when_full() {
+    while (!failed_ && tables_.current_bytes() >= options_.index_table_bytes) {
+        if (tables_.frozen_count() < kFrozenTablesMax) {
+            freeze();
+        } else {
+            queue_.wait_for_mail();
+            read_mail();
+        }
+    }
+}
+
+void Committer::freeze() {
+    const FrozenTablePtr table = tables_.freeze();
+    table_worker_.post([this, table] { write_table(table); });
+}
+
+/// Table worker. Tables come in the order in which they were frozen, and hold published changes.
+void Committer::write_table(const FrozenTablePtr& table) {
+    if (failed_) return;
+    RunPtr run =
+        table->runs.empty() ? std::make_shared<const Run>(table->number) : merge_runs(table->runs);
+    queue_.post([this, number = table->number, run] { tables_.replace_frozen(number, run); });
+    const rocksdb::Status status = write_index_table(
+        *database_, *run,
+        {.number = table->number,
+         .covered = table->covered,
+         .sync_wal_first = options_.durability == Durability::kRelaxed && !database_->in_memory()});
+    if (!status.ok()) {
+        fail("an index table could not be written: " + database_->explain(status));
+        return;
+    }
+    queue_.post([this, number = table->number] { on_table_written(number); });
+}
+
+void Committer::on_table_written(uint64_t number) {
+    tables_.drop_frozen(number);
+    table_on_disk_ = number;
+    notes_changed_ = true;
+    statistics_.index_tables.fetch_add(1, std::memory_order_relaxed);
+    publish();
+    check_flush_waiters();
+}
+
+void Committer::check_flush_waiters() {
+    std::erase_if(flush_waiters_, [this](const FlushWaiter& waiter) {
+        if (failed_) {
+            waiter.done->set_value(health());
+            return true;
+        }
+        if (tables_.oldest_frozen() <= waiter.table) return false;
+        if (notes_changed_) write_notes();
+        waiter.done->set_value(health());
+        return true;
+    });
+}
+
+}  // namespace orrery::storage::detail

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+#include <rocksdb/options.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "storage/detail/partition_filter.h"
+#include "storage/store.h"
+
+namespace orrery::storage::detail {
+
+inline rocksdb::Slice slice(std::string_view bytes) {
+    return {bytes.data(), bytes.size()};
+}
+inline std::string_view view_of(const rocksdb::Slice& bytes) {
+    return {bytes.data(), bytes.size()};
+}
+
+/// An open RocksDB with its file system, lock and column families. Views share it, so that it
+/// closes only after the last of them. Internally thread-safe (as RocksDB is).
+class Database {
+public:
+    static Result<std::shared_ptr<Database>> open(const StoreOptions& options);
+    ~Database();
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
+
+    rocksdb::DB& db() const { return *db_; }
+    rocksdb::ColumnFamilyHandle* family(Family family) const {
+        return families_[static_cast<size_t>(family)];
+    }
+    rocksdb::FileSystem& file_system() const { return *file_system_; }
+    /// Options under which index tables are built.
+    const rocksdb::Options& index_table_options() const { return index_table_options_; }
+    const std::string& staging_folder() const { return staging_folder_; }
+    const std::string& folder() const { return folder_; }
+    bool in_memory() const { return in_memory_; }
+    /// Number of the session's first commit group (recover_wal() relies on dense numbers).
+    uint64_t first_group_number() const { return first_group_number_; }
+    PartitionFilter& filter() const { return *filter_; }
+
+    Result<std::optional<std::string>> get(const rocksdb::ReadOptions& options, Family family,
+                                           std::string_view key) const;
+    /// What happened, in words for the person who runs the server.
+    std::string explain(const rocksdb::Status& status) const;
+
+    /// Called (any thread) when RocksDB meets an error in the background.
+    void on_background_error(std::function<void(std::string)> callback);
+    /// Called (any thread) whenever a view is released, while `wake_on_release` is set.
+    void on_view_released(std::function<void()> callback);
+    std::atomic<bool> wake_on_release{false};
+    void view_released();
+
+    /// Stops background work and closes the files; views must be gone.
+    rocksdb::Status close();
+
+private:
+    Database() = default;
+    Status prepare_folder(const StoreOptions& options);
+    Status open_database(const StoreOptions& options);
+    Status check_format(const StoreOptions& options);
+
+    class Listener;
+
+    std::string folder_;
+    std::string staging_folder_;
+    bool in_memory_ = false;
+    uint64_t first_group_number_ = 1;
+    std::unique_ptr<rocksdb::Env> memory_env_;
+    std::shared_ptr<rocksdb::FileSystem> file_system_;
+    std::unique_ptr<rocksdb::Env> env_;
+    rocksdb::FileLock* lock_ = nullptr;
+    std::shared_ptr<PartitionFilter> filter_ = std::make_shared<PartitionFilter>();
+    std::shared_ptr<Listener> listener_;
+    rocksdb::Options index_table_options_;
+    std::unique_ptr<rocksdb::DB> db_;
+    std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> families_{};
+    std::mutex release_mutex_;
+    std::function<void()> release_callback_;
+};
+
+/// Options of the database and of each family.
+rocksdb::DBOptions database_options(const StoreOptions& options, rocksdb::Env* env);
+rocksdb::ColumnFamilyOptions family_options(Family family,
+                                            const std::shared_ptr<rocksdb::Cache>& cache,
+                                            std::shared_ptr<const PartitionFilter> filter);
+std::string_view family_name(Family family);
+
+}  // namespace orrery::storage::detail

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "storage/detail/database.h"
+#include "storage/detail/worker.h"
+
+namespace orrery::storage::detail {
+
+/// Takes back the space of dead partitions, on its own thread. Internally locked.
+class Reclaimer {
+public:
+    /// `on_gone`: nothing of the partition is left on disk.
+    Reclaimer(std::shared_ptr<Database> database, std::function<void(PartitionId)> on_gone);
+    ~Reclaimer() { stop(); }
+
+    /// The partition is dead for every view at or above `sequence`.
+    void retire(PartitionId partition, rocksdb::SequenceNumber sequence);
+    /// A running compaction is cut short.
+    void stop();
+
+private:
+    struct Dead {
+        PartitionId partition;
+        rocksdb::SequenceNumber sequence;
+    };
+    void look();
+    void reclaim(PartitionId partition);
+    bool anything_left(PartitionId partition) const;
+
+    const std::shared_ptr<Database> database_;
+    const std::function<void(PartitionId)> on_gone_;
+    std::mutex mutex_;
+    std::vector<Dead> waiting_;  // guarded by mutex_
+    bool posted_ = false;        // guarded by mutex_
+    std::atomic<bool> canceled_{false};
+    Worker worker_;
+};
+
+}  // namespace orrery::storage::detail

@@ -1,0 +1,253 @@
+#include "storage/store.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/errors.h"
+#include "base/log.h"
+#include "storage/detail/committer.h"
+#include "storage/detail/database.h"
+#include "storage/detail/own_keys.h"
+#include "storage/detail/reclaimer.h"
+
+namespace orrery::storage {
+namespace {
+
+using detail::Committer;
+using detail::Database;
+using detail::Reclaimer;
+
+/// What the store has noted about itself on disk.
+struct OwnState {
+    uint64_t last_table = 0;
+    std::unordered_map<PartitionId, Lsn> covered;
+    std::vector<PartitionId> dirty;
+    std::vector<PartitionId> retired;
+};
+
+Status each_own_key(const Database& database, Family family, const std::string& prefix,
+                    const std::function<bool(PartitionId, std::string_view)>& found) {
+    const std::unique_ptr<rocksdb::Iterator> iterator(
+        database.db().NewIterator(rocksdb::ReadOptions(), database.family(family)));
+    for (iterator->Seek(prefix); iterator->Valid() && iterator->key().starts_with(prefix);
+         iterator->Next()) {
+        const auto partition =
+            detail::decode_noted_partition(detail::view_of(iterator->key()), prefix);
+        if (!partition || !found(*partition, detail::view_of(iterator->value()))) {
+            return Status(errors::service_unavailable(
+                fmt::format("The data folder {} is damaged: a note of the store is unreadable. "
+                            "Restore the folder "
+                            "from a backup.",
+                            database.folder())));
+        }
+    }
+    if (iterator->status().ok()) return {};
+    return Status(errors::service_unavailable(fmt::format("The data folder {} cannot be read: {}",
+                                                          database.folder(),
+                                                          database.explain(iterator->status()))));
+}
+
+Result<OwnState> read_own_state(const Database& database) {
+    OwnState state;
+    TRY(const auto table, database.get({}, Family::kIndex, detail::table_marker_key()));
+    if (table) {
+        const auto number = detail::decode_table_marker(*table);
+        if (!number)
+            return errors::service_unavailable(
+                "The index is damaged: its table marker is unreadable.");
+        state.last_table = *number;
+    }
+    TRY_STATUS(each_own_key(database, Family::kIndex, detail::covered_prefix(),
+                            [&](PartitionId partition, std::string_view value) {
+                                const auto lsn = detail::decode_covered(value);
+                                if (lsn) state.covered[partition] = *lsn;
+                                return lsn.has_value();
+                            }));
+    TRY_STATUS(each_own_key(database, Family::kMeta, detail::dirty_prefix(),
+                            [&](PartitionId partition, std::string_view) {
+                                state.dirty.push_back(partition);
+                                return true;
+                            }));
+    TRY_STATUS(each_own_key(database, Family::kMeta, detail::retired_prefix(),
+                            [&](PartitionId partition, std::string_view) {
+                                state.retired.push_back(partition);
+                                return true;
+                            }));
+    return state;
+}
+
+class StoreImpl final : public Store {
+public:
+    StoreImpl(const StoreOptions& options, std::shared_ptr<Database> database, OwnState state)
+        : database_(std::move(database)),
+          state_(std::move(state)),
+          read_only_(options.read_only),
+          reclaimer_(std::make_unique<Reclaimer>(database_,
+                                                 [this](PartitionId partition) {
+                                                     database_->filter().forget(partition);
+                                                     committer_->remove_own_keys(
+                                                         {detail::retired_key(partition),
+                                                          detail::dirty_key(partition)});
+                                                 })),
+          committer_(std::make_unique<Committer>(database_, committer_options(options))) {
+        for (const auto& [partition, lsn] : state_.covered)
+            database_->filter().set_covered(partition, lsn);
+        for (const PartitionId partition : state_.retired) database_->filter().retire(partition);
+        database_->filter().set_first_table(state_.last_table + 1);
+        database_->on_background_error([this](const std::string& why) {
+            committer_->fail("the disk that holds " + database_->folder() +
+                             " failed in the background: " + why);
+        });
+    }
+
+    ~StoreImpl() override {
+        const Status closed = close();
+        if (!closed.ok()) log::error("storage: " + closed.error().message);
+    }
+
+    std::vector<ReplayNeed> replay_needs() const override {
+        const std::unordered_set<PartitionId> retired(state_.retired.begin(), state_.retired.end());
+        std::vector<ReplayNeed> needs;
+        for (const PartitionId partition : state_.dirty) {
+            if (retired.contains(partition)) continue;
+            const auto covered = state_.covered.find(partition);
+            needs.push_back({partition, covered == state_.covered.end() ? 0 : covered->second});
+        }
+        return needs;
+    }
+
+    void replay(PartitionId partition, Lsn up_to, IndexDelta delta,
+                const std::vector<std::pair<std::string, Count>>& counts) override {
+        committer_->replay(partition, up_to, std::move(delta), counts);
+    }
+
+    Status start() override {
+        if (read_only_) return {};
+        database_->filter().enable();
+        committer_->start();
+        for (const PartitionId partition : state_.retired) retire_partition(partition);
+        return {};
+    }
+
+    ViewPtr view() const override { return committer_->view(); }
+
+    void submit(std::unique_ptr<CommitOperation> operation) override {
+        if (read_only_) {
+            operation->complete(
+                Status(errors::storage_read_only("the store was opened for reading only.")));
+            return;
+        }
+        committer_->submit(std::move(operation));
+    }
+
+    void set_image_horizon(PartitionId partition, Lsn lsn) override {
+        database_->filter().set_image_horizon(partition, lsn);
+    }
+
+    void retire_partition(PartitionId partition) override {
+        database_->filter().retire(partition);
+        reclaimer_->retire(partition, database_->db().GetLatestSequenceNumber());
+    }
+
+    Status flush() override {
+        if (read_only_) return {};
+        TRY_STATUS(committer_->flush_index());
+        return flush_memtables();
+    }
+
+    Status close() override {
+        if (closed_) return {};
+        closed_ = true;
+        reclaimer_->stop();
+        Status status = committer_->stop();
+        if (status.ok() && !read_only_ && committer_->health().ok()) status = flush_memtables();
+        database_->on_background_error(nullptr);
+        reclaimer_.reset();
+        committer_.reset();
+        if (database_.use_count() > 1) {
+            log::warning("storage: views of " + database_->folder() + " are still in use at close");
+        }
+        database_.reset();
+        return status;
+    }
+
+    Status health() const override {
+        if (closed_) return Status(errors::service_unavailable("The store is closed."));
+        return committer_->health();
+    }
+
+    Status verify_checksums() override {
+        const rocksdb::Status status = database_->db().VerifyChecksum();
+        if (status.ok()) return {};
+        return Status(errors::internal(database_->explain(status)));
+    }
+
+    Statistics statistics() const override {
+        const Committer::Statistics& counted = committer_->statistics();
+        Statistics out;
+        out.groups = counted.groups;
+        out.operations = counted.operations;
+        out.runs_alive = counted.runs;
+        out.index_tables_written = counted.index_tables;
+        out.memory_bytes = counted.run_bytes;
+        for (size_t i = 0; i < kFamilyCount; ++i) {
+            out.disk_bytes +=
+                property(static_cast<Family>(i), rocksdb::DB::Properties::kTotalSstFilesSize);
+            out.memory_bytes +=
+                property(static_cast<Family>(i), rocksdb::DB::Properties::kSizeAllMemTables);
+        }
+        // One cache for all families.
+        out.memory_bytes += property(Family::kItems, rocksdb::DB::Properties::kBlockCacheUsage);
+        return out;
+    }
+
+private:
+    Committer::Options committer_options(const StoreOptions& options) {
+        Committer::Options out;
+        out.durability = options.durability;
+        out.index_table_bytes = options.index_table_bytes;
+        out.group_bytes_max = options.group_bytes_max;
+        out.first_table = state_.last_table + 1;
+        out.noted = state_.dirty;
+        out.on_retired = [this](PartitionId partition, rocksdb::SequenceNumber sequence) {
+            reclaimer_->retire(partition, sequence);
+        };
+        return out;
+    }
+
+    Status flush_memtables() {
+        std::vector<rocksdb::ColumnFamilyHandle*> handles;
+        for (size_t i = 0; i < kFamilyCount; ++i)
+            handles.push_back(database_->family(static_cast<Family>(i)));
+        const rocksdb::Status status = database_->db().Flush(rocksdb::FlushOptions(), handles);
+        if (status.ok()) return {};
+        committer_->fail("memory could not be written to disk: " + database_->explain(status));
+        return committer_->health();
+    }
+
+    uint64_t property(Family family, const std::string& name) const {
+        uint64_t value = 0;
+        database_->db().GetIntProperty(database_->family(family), name, &value);
+        return value;
+    }
+
+    std::shared_ptr<Database> database_;
+    const OwnState state_;
+    const bool read_only_;
+    bool closed_ = false;
+    std::unique_ptr<Reclaimer> reclaimer_;
+    std::unique_ptr<Committer> committer_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
+    TRY(std::shared_ptr<Database> database, Database::open(options));
+    TRY(OwnState state, read_own_state(*database));
+    return std::unique_ptr<Store>(
+        std::make_unique<StoreImpl>(options, std::move(database), std::move(state)));
+}
+
+}  // namespace orrery::storage

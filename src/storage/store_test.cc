@@ -1,0 +1,144 @@
+#include "storage/store.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <thread>
+
+#include "storage/store_test_support.h"
+
+namespace orrery::storage {
+namespace {
+
+using testing::commit;
+using testing::index_key;
+using testing::open_started;
+using testing::submit;
+using testing::TemporaryFolder;
+
+std::map<std::string, std::string> dump(const View& view, Family family,
+                                        Direction direction = Direction::kForward) {
+    std::map<std::string, std::string> out;
+    auto cursor = view.scan(family, "", "", direction);
+    for (; cursor->valid(); cursor->next()) {
+        EXPECT_TRUE(out.emplace(cursor->key(), cursor->value()).second);
+    }
+    EXPECT_TRUE(cursor->status().ok());
+    return out;
+}
+
+class StoreTest : public ::testing::TestWithParam<bool> {
+protected:
+    StoreOptions options() {
+        StoreOptions out;
+        out.folder = GetParam() ? "" : folder_.path() + "/data";
+        out.block_cache_bytes = 8 << 20;
+        return out;
+    }
+    TemporaryFolder folder_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, StoreTest, ::testing::Bool(),
+                         [](const auto& parameter) { return parameter.param ? "memory" : "disk"; });
+
+TEST_P(StoreTest, PutGetRemoveAndViews) {
+    auto store = open_started(options());
+    const ViewPtr before = store->view();
+    EXPECT_TRUE(commit(*store, [](CommitScope& scope) {
+                    scope.put(Family::kItems, "a", "1");
+                    scope.put(Family::kIds, "a", "2");
+                    return true;
+                }).ok());
+    const ViewPtr after = store->view();
+    EXPECT_GT(after->commit_number(), before->commit_number());
+    EXPECT_TRUE(commit(*store, [](CommitScope& scope) {
+                    EXPECT_EQ(**scope.get(Family::kItems, "a"), "1");
+                    scope.remove(Family::kItems, "a");
+                    EXPECT_FALSE(scope.get(Family::kItems, "a")->has_value());
+                    return true;
+                }).ok());
+    EXPECT_FALSE(before->get(Family::kItems, "a")->has_value());
+    EXPECT_EQ(**after->get(Family::kItems, "a"), "1");
+    EXPECT_EQ(**after->get(Family::kIds, "a"), "2");
+    EXPECT_FALSE(store->view()->get(Family::kItems, "a")->has_value());
+    const auto many = after->multi_get(Family::kItems, {"a", "b", "a"});
+    EXPECT_EQ(*(*many)[0], "1");
+    EXPECT_FALSE((*many)[1].has_value());
+    EXPECT_EQ(*(*many)[2], "1");
+}
+
+TEST_P(StoreTest, RefusedOperationLeavesNothing) {
+    auto store = open_started(options());
+    const std::string key = index_key(1, 1, "x", 1);
+    EXPECT_TRUE(commit(*store, [&](CommitScope& scope) {
+                    scope.put(Family::kItems, "a", "1");
+                    IndexDelta delta;
+                    delta.add(key, false);
+                    scope.index(1, 1, std::move(delta));
+                    scope.count(keys::index_path(1, 1), {1, 1});
+                    return false;
+                }).ok());
+    EXPECT_FALSE(store->view()->get(Family::kItems, "a")->has_value());
+    EXPECT_FALSE(store->view()->get(Family::kIndex, key)->has_value());
+    EXPECT_EQ(store->view()->count(keys::index_path(1, 1))->items, 0);
+}
+
+TEST_P(StoreTest, SavepointsNest) {
+    auto store = open_started(options());
+    EXPECT_TRUE(commit(*store, [&](CommitScope& scope) {
+                    scope.put(Family::kItems, "a", "1");
+                    const size_t first = scope.savepoint();
+                    scope.put(Family::kItems, "a", "2");
+                    scope.put(Family::kItems, "b", "2");
+                    const size_t second = scope.savepoint();
+                    scope.remove(Family::kItems, "a");
+                    scope.rollback_to(second);
+                    EXPECT_EQ(**scope.get(Family::kItems, "a"), "2");
+                    scope.put(Family::kItems, "c", "3");
+                    scope.rollback_to(first);
+                    EXPECT_EQ(**scope.get(Family::kItems, "a"), "1");
+                    EXPECT_FALSE(scope.get(Family::kItems, "b")->has_value());
+                    scope.put(Family::kItems, "d", "4");
+                    scope.rollback_to(first);
+                    scope.put(Family::kItems, "e", "5");
+                    return true;
+                }).ok());
+    EXPECT_EQ(dump(*store->view(), Family::kItems),
+              (std::map<std::string, std::string>{{"a", "1"}, {"e", "5"}}));
+}
+
+TEST_P(StoreTest, IndexAndCountersThroughFlushAndReopen) {
+    const std::string counter = keys::index_path(1, 1) + "total";
+    const StoreOptions opened = options();
+    {
+        auto store = open_started(opened);
+        for (uint64_t i = 0; i < 100; ++i) {
+            EXPECT_TRUE(commit(*store, [&](CommitScope& scope) {
+                            IndexDelta delta;
+                            delta.add(index_key(1, 1, "x", i), i % 2 == 1);
+                            if (i > 0) delta.remove(index_key(1, 1, "x", i - 1));
+                            scope.index(1, i + 1, std::move(delta));
+                            scope.count(counter, {1, 10});
+                            return true;
+                        }).ok());
+            if (i % 30 == 29) {
+                EXPECT_TRUE(store->flush().ok());
+            }
+        }
+        const std::map<std::string, std::string> expected{
+            {index_key(1, 1, "x", 99), std::string(kPartialTerm)}};
+        EXPECT_EQ(dump(*store->view(), Family::kIndex), expected);
+        EXPECT_EQ(dump(*store->view(), Family::kIndex, Direction::kBackward), expected);
+        EXPECT_EQ(store->view()->count(counter)->items, 100);
+        EXPECT_TRUE(store->close().ok());
+    }
+    if (opened.folder.empty()) return;
+    auto store = Store::open(opened);
+    ASSERT_TRUE(store.ok());
+    EXPECT_TRUE((*store)->replay_needs().empty());
+    EXPECT_EQ((*store)->view()->count(counter)->bytes, 1000);
+    EXPECT_EQ(dump(*(*store)->view(), Family::kIndex).size(), 1U);
+}
+
+}  // namespace
+}  // namespace orrery::storage
