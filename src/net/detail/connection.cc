@@ -1,0 +1,352 @@
+#include "net/detail/connection.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace orrery::net::detail {
+namespace {
+
+constexpr size_t kBufferBytes = 16 * 1024;
+constexpr size_t kBufferKeepBytes = 64 * 1024;  ///< larger ones are given back when empty
+constexpr size_t kBufferSlackBytes = 256;       ///< room to notice the client's end behind a body
+constexpr char kTlsHandshakeRecord = 0x16;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+}  // namespace
+
+Exchange::~Exchange() {
+    if (connection == nullptr) return;
+    Loop& loop = connection->loop();
+    loop.answer(std::move(connection), nullptr);
+}
+
+bool Exchange::cancelled() const {
+    return connection != nullptr && connection->client_gone();
+}
+
+void Exchange::do_send(std::unique_ptr<HttpExchange> self) {
+    DCHECK(self.get() == this && connection != nullptr);
+    std::shared_ptr<Connection> target = std::move(connection);
+    Loop& loop = target->loop();
+    loop.answer(std::move(target),
+                std::unique_ptr<Exchange>(static_cast<Exchange*>(self.release())));
+}
+
+Connection::Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback)
+    : loop_(std::move(loop)),
+      socket_(loop_->context()),
+      peer_is_loopback_(peer_is_loopback),
+      parser_(HttpLimits{.header_bytes_max = loop_->options().header_bytes_max,
+                         .header_count_max = loop_->options().header_count_max,
+                         .body_bytes_max = loop_->options().body_bytes_max}) {
+    set_buffer(kBufferBytes);
+}
+
+void Connection::start(OwnedSocket socket) {
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    boost::system::error_code error;
+    socket_.assign(boost::asio::ip::tcp::v4(), socket.get(), error);
+    if (error) {
+        close();
+        return;
+    }
+    socket.release();
+    advance();
+}
+
+void Connection::stop() {
+    if (state_ == State::kReading && begin_ == end_) {
+        close();
+    } else if (state_ == State::kLingering) {
+        deadline_ms_ = std::min(deadline_ms_, coarse_now_ms() + kLingerStoppingMs);
+        loop_->note_deadline(deadline_ms_);
+    }
+}
+
+void Connection::close() {
+    if (state_ == State::kClosed) return;
+    state_ = State::kClosed;
+    deadline_ms_ = kNever;
+    client_gone_.store(true, std::memory_order_relaxed);
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    loop_->remove(*this);
+}
+
+/// Serves what has been received until more is needed or a request is under way.
+void Connection::advance() {
+    while (state_ == State::kReading) {
+        switch (parser_.parse(buffer_.get() + begin_, end_ - begin_)) {
+            case HttpParser::Outcome::kNeedMore:
+                if (!await_input()) return;
+                break;
+            case HttpParser::Outcome::kRefused:
+                refuse(parser_.status(), parser_.why());
+                return;
+            case HttpParser::Outcome::kComplete:
+                dispatch();
+                break;
+        }
+    }
+}
+
+/// True when more plaintext was at hand; else a read is under way or the connection is closed.
+bool Connection::await_input() {
+    if (!buffer_pinned()) make_room();
+    if (tls_backlog_ && decrypt()) return true;
+    if (state_ == State::kClosed) return false;
+    if (input_ended_) {
+        close();
+        return false;
+    }
+    if (parser_.wants_continue() && !continue_sent_) send_continue();
+    if (state_ == State::kClosed) return false;
+    enter_phase();
+    arm_read();
+    return false;
+}
+
+/// A phase's time runs from its start; bytes that trickle in do not extend it.
+void Connection::enter_phase() {
+    const bool idle = begin_ == end_ && (tls_ == nullptr || tls_->handshake_done());
+    const Phase phase = idle ? Phase::kIdle : parser_.head_complete() ? Phase::kBody : Phase::kHead;
+    if (phase == phase_) return;
+    phase_ = phase;
+    const HttpServerOptions& options = loop_->options();
+    deadline_ms_ = coarse_now_ms() + (phase == Phase::kIdle   ? options.idle_timeout_ms
+                                      : phase == Phase::kBody ? options.body_timeout_ms
+                                                              : options.header_timeout_ms);
+}
+
+void Connection::send_continue() {
+    continue_sent_ = true;
+    if (tls_ != nullptr) {
+        if (!tls_->write(kContinue) || flush_tls() == Progress::kFailed) close();
+        return;
+    }
+    // Nothing else is being sent, so so few bytes fit unless the connection is beyond help.
+    const ssize_t sent =
+        ::send(socket_.native_handle(), kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
+    if (sent != static_cast<ssize_t>(kContinue.size())) close();
+}
+
+void Connection::arm_read() {
+    if (read_armed_ || input_ended_) return;
+    char* space = buffer_.get() + end_;
+    size_t size = capacity_ - end_;
+    if (state_ == State::kLingering) {
+        space = buffer_.get();  // whatever comes is dropped
+        size = capacity_;
+    } else if (tls_ != nullptr) {
+        space = tls_->input_space();
+        size = tls_->input_used_up() ? TlsStream::kInputBytes : 0;
+    }
+    if (size == 0) return;
+    read_armed_ = true;
+    socket_.async_read_some(
+        boost::asio::buffer(space, size),
+        [self = shared_from_this()](const boost::system::error_code& error, size_t count) {
+            self->on_read(error, count);
+        });
+}
+
+void Connection::on_read(const boost::system::error_code& error, size_t count) {
+    read_armed_ = false;
+    if (state_ == State::kClosed) return;
+    if (error) {
+        on_input_end(error == boost::asio::error::eof);
+        return;
+    }
+    if (state_ != State::kLingering) take_input(count);
+    if (state_ == State::kReading) {
+        advance();
+    } else if (state_ == State::kHandling || state_ == State::kLingering) {
+        arm_read();
+    }
+}
+
+/// A client that has only closed its sending side still gets its answer.
+void Connection::on_input_end(bool orderly) {
+    input_ended_ = true;
+    client_gone_.store(true, std::memory_order_relaxed);
+    const bool answer_due = state_ == State::kHandling || state_ == State::kWriting;
+    if (!orderly || !answer_due) close();
+}
+
+void Connection::take_input(size_t count) {
+    if (tls_ != nullptr) {
+        tls_->input_received(count);
+        decrypt();
+        return;
+    }
+    end_ += count;
+    if (first_byte_seen_) {
+        // Requests answered later leave a read behind them: start over at the front now and then.
+        if (state_ == State::kReading && begin_ > capacity_ / 2) make_room();
+        return;
+    }
+    first_byte_seen_ = true;
+    if (buffer_[0] != kTlsHandshakeRecord || loop_->options().tls == nullptr) return;
+    tls_ = TlsStream::create(*loop_->options().tls);
+    if (tls_ == nullptr) {
+        close();
+        return;
+    }
+    tls_->add_input({buffer_.get(), count});
+    end_ = 0;
+    decrypt();
+}
+
+/// Moves plaintext into the buffer; true when there was some. May close the connection.
+bool Connection::decrypt() {
+    const size_t end_before = end_;
+    tls_backlog_ = false;
+    bool failed = false;
+    for (bool more = true; more;) {
+        if (end_ == capacity_) {
+            tls_backlog_ = true;
+            break;
+        }
+        size_t count = 0;
+        switch (tls_->read(buffer_.get() + end_, capacity_ - end_, count)) {
+            case TlsStream::Read::kData:
+                end_ += count;
+                break;
+            case TlsStream::Read::kNeedInput:
+                more = false;
+                break;
+            case TlsStream::Read::kClosed:
+                input_ended_ = true;
+                client_gone_.store(true, std::memory_order_relaxed);
+                more = false;
+                break;
+            case TlsStream::Read::kFailed:
+                failed = true;
+                more = false;
+                break;
+        }
+    }
+    // Handshake messages, alerts and key updates. Requested ones without end are an attack.
+    constexpr size_t kPendingBytesMax = 1024 * 1024;
+    if (state_ != State::kWriting) failed |= flush_tls() == Progress::kFailed;
+    if (failed || tls_->output().size() > kPendingBytesMax) {
+        close();
+        return false;
+    }
+    return end_ > end_before;
+}
+
+/// Makes free space behind what was received. The parser refuses at its limits, so the buffer
+/// stays below twice their sum.
+void Connection::make_room() {
+    DCHECK(!buffer_pinned() && state_ == State::kReading);
+    if (begin_ > 0 && capacity_ - end_ < capacity_ / 2) {
+        std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    if (end_ < capacity_) return;
+    end_ = begin_ + parser_.compact(buffer_.get() + begin_, end_ - begin_);
+    if (capacity_ - end_ >= kBufferSlackBytes) return;
+    size_t capacity = capacity_ * 2;
+    if (const size_t expected = parser_.bytes_expected(); expected > 0) {
+        capacity = std::min(capacity, begin_ + expected + kBufferSlackBytes);
+    }
+    if (capacity > capacity_) set_buffer(capacity);
+}
+
+/// Replaces the buffer, keeping what was received.
+void Connection::set_buffer(size_t capacity) {
+    auto buffer = std::make_unique_for_overwrite<char[]>(capacity);
+    if (end_ > 0) std::memcpy(buffer.get(), buffer_.get(), end_);
+    buffer_ = std::move(buffer);
+    capacity_ = capacity;
+}
+
+void Connection::drop_request() {
+    begin_ += parser_.consumed();
+    parser_.reset();
+    continue_sent_ = false;
+    phase_ = Phase::kNone;
+    if (begin_ != end_ || buffer_pinned()) return;
+    begin_ = end_ = 0;
+    if (capacity_ > kBufferKeepBytes) set_buffer(kBufferBytes);
+}
+
+std::unique_ptr<Exchange> Connection::take_exchange() {
+    return exchange_ != nullptr ? std::move(exchange_) : std::make_unique<Exchange>();
+}
+
+void Connection::dispatch() {
+    state_ = State::kHandling;
+    phase_ = Phase::kNone;
+    deadline_ms_ = kNever;
+    std::unique_ptr<Exchange> exchange = take_exchange();
+    parser_.fill(buffer_.get() + begin_, exchange->request);
+    exchange->request.tls = tls_ != nullptr;
+    exchange->request.peer_is_loopback = peer_is_loopback_;
+    exchange->connection = shared_from_this();
+    loop_->dispatch(*this, std::move(exchange));
+    if (answered_) {
+        answered_ = false;
+        respond();
+    } else {
+        arm_read();  // to learn whether the client stays
+    }
+}
+
+void Connection::set_answer(std::unique_ptr<Exchange> exchange) {
+    if (exchange == nullptr) {
+        exchange = take_exchange();
+        exchange->response = {};
+        exchange->response.status = 500;
+        exchange->response.add_header("content-type", "text/plain");
+        exchange->response.body = "The server gave up on this request.\n";
+    }
+    exchange_ = std::move(exchange);
+}
+
+void Connection::answer_in_dispatch(std::unique_ptr<Exchange> exchange) {
+    set_answer(std::move(exchange));
+    answered_ = true;
+}
+
+void Connection::answer_later(std::unique_ptr<Exchange> exchange) {
+    if (state_ == State::kClosed) return;
+    DCHECK(state_ == State::kHandling);
+    set_answer(std::move(exchange));
+    respond();
+    advance();
+}
+
+void Connection::refuse(int status, std::string_view why) {
+    exchange_ = take_exchange();
+    exchange_->response.status = status;
+    loop_->handler().refuse(status, why, exchange_->response);
+    keep_alive_ = false;
+    respond();
+}
+
+void Connection::on_deadline() {
+    if (state_ == State::kWriting && peer_reads_on()) return;
+    if (state_ != State::kReading || phase_ == Phase::kIdle ||
+        (tls_ != nullptr && !tls_->handshake_done())) {
+        close();
+    } else if (phase_ == Phase::kBody) {
+        refuse(408, "The request's body did not arrive in time.");
+    } else {
+        refuse(408, "The request's headers did not arrive in time.");
+    }
+}
+
+}  // namespace orrery::net::detail

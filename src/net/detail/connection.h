@@ -1,0 +1,133 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/detail/loop.h"
+#include "net/detail/tls_stream.h"
+#include "net/http.h"
+#include "net/http_parser.h"
+
+namespace orrery::net::detail {
+
+class Connection;
+
+/// How long the server waits for the client's close after its own, so that an answer is not
+/// destroyed by the reset that unread input would cause.
+inline constexpr int64_t kLingerMs = 1000;
+inline constexpr int64_t kLingerStoppingMs = 100;
+
+/// The one request of a connection that is with the handler. Reused for the next.
+class Exchange final : public HttpExchange {
+public:
+    ~Exchange() override;
+    bool cancelled() const override;
+    /// Set while the handler owns the exchange; keeps the request's bytes alive.
+    std::shared_ptr<Connection> connection;
+
+protected:
+    void do_send(std::unique_ptr<HttpExchange> self) override;
+};
+
+/// One client connection: reads, parses, hands out one request at a time, writes the answer, goes
+/// on. All methods run on the loop's thread except client_gone() and the destructor.
+///
+/// Invariants:
+///  - a request with the handler points into buffer_: until its answer, buffer_ neither moves nor
+///    grows; what the client sends meanwhile goes behind it, as far as there is room;
+///  - while a read is under way the free part of buffer_ (or the TLS input) stays where it is;
+///  - after close() nothing but the exchange keeps the object alive.
+class Connection : public std::enable_shared_from_this<Connection> {
+public:
+    Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback);
+
+    void start(OwnedSocket socket);
+    void stop();   ///< the server is stopping
+    void close();  ///< now, whatever is under way
+    /// The handler's answer during its call, and at any later time; null: 500.
+    void answer_in_dispatch(std::unique_ptr<Exchange> exchange);
+    void answer_later(std::unique_ptr<Exchange> exchange);
+    int64_t deadline_ms() const { return deadline_ms_; }
+    void on_deadline();
+
+    bool client_gone() const { return client_gone_.load(std::memory_order_relaxed); }
+    Loop& loop() const { return *loop_; }
+
+    size_t position_in_loop = 0;
+
+private:
+    using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp,
+                                                    boost::asio::io_context::executor_type>;
+    enum class State : uint8_t { kReading, kHandling, kWriting, kLingering, kClosed };
+    enum class Phase : uint8_t { kNone, kIdle, kHead, kBody };
+    enum class Progress : uint8_t { kDone, kBlocked, kFailed };
+
+    // Reading (connection.cc)
+    void advance();
+    bool await_input();
+    void enter_phase();
+    void send_continue();
+    void arm_read();
+    void on_read(const boost::system::error_code& error, size_t count);
+    void on_input_end(bool orderly);
+    void take_input(size_t count);
+    bool decrypt();
+    bool buffer_pinned() const { return read_armed_ && tls_ == nullptr; }
+    void set_buffer(size_t capacity);
+    void make_room();
+    void drop_request();
+    void dispatch();
+    void refuse(int status, std::string_view why);
+    std::unique_ptr<Exchange> take_exchange();
+    void set_answer(std::unique_ptr<Exchange> exchange);
+
+    // Writing (connection_write.cc)
+    void respond();
+    void build_head();
+    void write_on();
+    Progress send_plain();
+    Progress send_tls();
+    Progress flush_tls();
+    void await_writable();
+    int queued_bytes() const;
+    bool peer_reads_on();
+    void on_writable();
+    void finish_response();
+    void linger();
+
+    const std::shared_ptr<Loop> loop_;  // before socket_: the socket needs its context
+    Socket socket_;
+    std::unique_ptr<TlsStream> tls_;
+    State state_ = State::kReading;
+    Phase phase_ = Phase::kNone;
+    const bool peer_is_loopback_;
+    bool first_byte_seen_ = false;
+    bool read_armed_ = false;
+    bool write_armed_ = false;
+    bool input_ended_ = false;
+    bool tls_backlog_ = false;  ///< decryption stopped for want of room
+    bool continue_sent_ = false;
+    bool answered_ = false;
+    bool keep_alive_ = true;
+    std::atomic<bool> client_gone_{false};
+    int64_t deadline_ms_ = kNever;
+
+    std::unique_ptr<char[]> buffer_;
+    size_t capacity_ = 0;
+    size_t begin_ = 0;  ///< start of the current request
+    size_t end_ = 0;    ///< end of what was received
+    HttpParser parser_;
+
+    std::unique_ptr<Exchange> exchange_;  ///< spare, or the answer being written
+    std::string head_;                    ///< status line, headers; small bodies too
+    size_t head_sent_ = 0;
+    std::string_view body_;  ///< what is not in head_; points into exchange_'s response
+    size_t body_sent_ = 0;
+    int queued_bytes_ = 0;  ///< in the kernel when last looked at, while blocked
+};
+
+}  // namespace orrery::net::detail
