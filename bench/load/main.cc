@@ -1,5 +1,5 @@
 // Load generator for servers that speak the NoSQL protocol, and for nginx serving a file.
-//   orrery_load --port P --key K setup | load N | run WORKLOAD
+//   orrery_load --port P --key K setup | containers N | load N | run WORKLOAD
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -52,6 +52,19 @@ int setup(const HttpLoadOptions& options) {
     return ok ? 0 : 1;
 }
 
+int containers(const HttpLoadOptions& options, uint64_t count) {
+    send_once(options, "POST", "dbs", "", "dbs", "", R"({"id":"many"})");
+    for (uint64_t i = 0; i < count; ++i) {
+        const int status = send_once(options, "POST", "colls", "dbs/many", "dbs/many/colls", "",
+                                     fmt::format(R"({{"id":"c{}","partitionKey":{{"paths":["/pk"]}}}})", i));
+        if (status != 201) {
+            fmt::print(stderr, "container {} was answered with {}\n", i, status);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -59,6 +72,7 @@ int main(int argc, char** argv) {
         Arguments arguments = read(argc, argv);
         const auto& words = arguments.words;
         if (words.size() == 1 && words[0] == "setup") return setup(arguments.load);
+        if (words.size() == 2 && words[0] == "containers") return containers(arguments.load, std::stoull(words[1]));
         if (words.size() == 2 && words[0] == "load") {
             arguments.load.operations_max = std::stoull(words[1]);
             arguments.load.quiet = true;
@@ -71,7 +85,7 @@ int main(int argc, char** argv) {
             return run_http_load(arguments.load, arguments.workload) == 0 ? 0 : 1;
         }
         fmt::print(stderr, "usage: orrery_load [--port P] [--key K] [--items N] [--zipfian true] [--seconds S]\n"
-                           "                   [--pid SERVER] [--system NAME] [--path FILE] setup | load N | run WORKLOAD\n");
+                           "                   [--pid SERVER] [--system NAME] [--path FILE] setup | containers N | load N | run WORKLOAD\n");
         return 2;
     } catch (const std::exception& error) {
         fmt::print(stderr, "orrery_load: {}\n", error.what());
