@@ -188,6 +188,7 @@ public:
         take_found([&](uint32_t path) { values_[path] = copy_value(value, arena_); });
     }
     void after_value(const char*) { matcher_.after_value(depth_); }
+    bool finished() const { return found_count_ == values_.size() && open_.empty(); }
     std::vector<Value> take() { return std::move(values_); }
 
 private:
@@ -201,6 +202,7 @@ private:
         auto& found = matcher_.found();
         if (found.size() == 0) return;
         for (const uint32_t path : found) use(path);
+        found_count_ += found.size();
         found.truncate(0);
     }
 
@@ -208,6 +210,7 @@ private:
     detail::PathMatcher matcher_;
     std::vector<Value> values_;
     std::vector<Open> open_;
+    size_t found_count_ = 0;
     uint32_t depth_ = 0;
 };
 

@@ -58,7 +58,7 @@ Result<IncomingItem> read_item(std::string_view body, const ItemRules& rules, It
 Status walk_item(std::string_view text, ItemVisitor& visitor);
 
 /// The values at `paths` in a stored text, undefined where missing; arrays and objects are returned
-/// whole. Strings are copied into `arena`.
+/// whole. Strings are copied into `arena`. Reads no further than to the last value found.
 Result<std::vector<Value>> extract(std::string_view text, const std::vector<MemberPath>& paths, Arena& arena);
 
 /// The members that the server adds to an item on output and drops from incoming ones:

@@ -284,7 +284,7 @@ TEST(WalkItem, DamageIsReported) {
         ASSERT_FALSE(status.ok());
         EXPECT_EQ(status.error().http_status, 500);
         Arena arena;
-        EXPECT_FALSE(extract(std::string_view(text).substr(0, length), {{"a"}}, arena).ok());
+        EXPECT_FALSE(extract(std::string_view(text).substr(0, length), {{"a"}, {"z"}}, arena).ok());
     }
     EXPECT_FALSE(walk_item("[1]", recorder).ok());
 }
@@ -303,6 +303,11 @@ TEST(Extract, WholeContainersAndOverlappingPaths) {
     EXPECT_TRUE(values[5].is_undefined());
     EXPECT_EQ(to_text(values[6]), text);
     EXPECT_EQ(to_text(values[7]), to_text(values[0]));
+    EXPECT_EQ(to_text(extract(text, {{"a", "d"}, {"a"}}, arena)->at(1)), to_text(values[0]));
+    EXPECT_TRUE(extract(text, {}, arena)->empty());
+    // Nothing behind the last value is needed.
+    EXPECT_EQ(to_text(extract(R"({"a":{"b":5},"c":)", {{"a", "b"}}, arena)->at(0)), "5");
+    EXPECT_FALSE(extract(R"({"a":{"b":5},"c":)", {{"c"}}, arena).ok());
 }
 
 TEST(CheckItemId, Rules) {

@@ -86,14 +86,25 @@ void write_object(std::string& out, const Value& value, NumberForm form) {
 }  // namespace
 
 void write_string(std::string& out, std::string_view utf8) {
-    out.push_back('"');
     const char* p = utf8.data();
     const char* const end = p + utf8.size();
-    while (p < end) {
-        const char* const stop = detail::skip_plain(p, end);
+    const char* stop = detail::skip_plain(p, end);
+    if (stop == end) [[likely]] {
+        const size_t at = out.size();
+        out.resize(at + utf8.size() + 2);
+        char* const to = out.data() + at;
+        to[0] = '"';
+        std::copy(p, end, to + 1);
+        to[utf8.size() + 1] = '"';
+        return;
+    }
+    out.push_back('"');
+    while (true) {
         out.append(p, static_cast<size_t>(stop - p));
-        if (stop < end) append_escape(out, *stop);
+        if (stop == end) break;
+        append_escape(out, *stop);
         p = stop + 1;
+        stop = detail::skip_plain(p, end);
     }
     out.push_back('"');
 }

@@ -8,31 +8,9 @@
 #include "base/errors.h"
 #include "json/detail/lexer.h"
 #include "json/detail/names.h"
+#include "json/detail/scan_handler.h"
 
 namespace orrery::json::detail {
-
-/// Deepest nesting that the scanner can be asked for.
-inline constexpr uint32_t kScanDepthCap = 1024;
-
-struct ScanOptions {
-    uint32_t depth_max = 0;
-    bool refuse_duplicate_names = true;
-};
-
-/// What a scan reports, in text order. `at` points into the text. All calls are resolved at compile
-/// time; a handler derives from this and replaces what it needs.
-struct ScanHandler {
-    void begin(Type, const char* /*at*/) {}
-    void end(Type, const char* /*behind*/) {}
-    void name(const StringToken&, const char* /*at*/) {}  ///< before a member's value
-    void element() {}                                     ///< before an array element
-    void scalar(const Value&) {}
-    /// Behind every value, the outermost included.
-    void after_value(const char* /*behind*/) {}
-    void space(const char* /*from*/, const char* /*to*/) {}
-    /// A string (value or name) with escapes, from its opening quote on.
-    void escaped(const StringToken&, const char* /*at*/) {}
-};
 
 /// One strict pass over one JSON text: everything is looked at, nothing is taken on trust.
 /// Strings with escapes are decoded into `arena`; all else borrows the text.
@@ -211,6 +189,7 @@ value:
     }
 behind_value:
     handler_.after_value(p_);
+    if (handler_.finished()) return true;
     skip_space();
     if (frames_.size() == 0) return p_ == end_ || fail("unexpected bytes behind the value");
     if (frames_.back().type == Type::kObject) {
