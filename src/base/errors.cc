@@ -72,6 +72,14 @@ Error invalid_id(std::string_view why) {
     return make(400, 0, fmt::format("The id is invalid: {}.", why));
 }
 
+Error invalid_ttl(std::string_view value) {
+    constexpr size_t kShownBytesMax = 64;
+    return make(400, 0,
+                fmt::format("The input ttl '{}' is invalid. Ensure to provide a nonzero positive integer value. -1 is "
+                            "also a valid value and means never.",
+                            value.size() > kShownBytesMax ? std::string_view("(too long to show)") : value));
+}
+
 Error missing_partition_key() {
     return make(400, 0,
                 "PartitionKey value must be supplied for this operation. Send the header "

@@ -35,6 +35,8 @@ Error bad_header(std::string_view name, std::string_view value, std::string_view
 Error not_supported(std::string_view feature, std::string_view advice);
 Error missing_property(std::string_view name);
 Error invalid_id(std::string_view why);
+/// An item's `ttl` that is neither -1 nor a positive integer; `value` is its JSON text.
+Error invalid_ttl(std::string_view value);
 Error missing_partition_key();
 Error partition_key_mismatch();
 Error collection_rid_mismatch();

@@ -28,6 +28,12 @@ struct ContainerSettings {
     SipKey path_key;                    ///< keys the path hashes of this container
     std::optional<int64_t> default_ttl; ///< absent: off; -1: on, never by default; n seconds
     std::vector<std::vector<json::MemberPath>> unique_keys;
+    /// Binary `_rid` of the container (8 bytes): patch conditions may look at `_rid` and `_self`.
+    std::string container_rid;
+    /// A logical partition takes no more writes that make it grow above this: 403/1014.
+    uint64_t logical_partition_bytes_max = kLogicalPartitionBytesMax;
+
+    static constexpr uint64_t kLogicalPartitionBytesMax = 20ULL << 30;
 };
 using ContainerSettingsPtr = std::shared_ptr<const ContainerSettings>;
 

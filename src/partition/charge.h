@@ -1,0 +1,13 @@
+#pragma once
+
+#include "meter/charge.h"
+#include "partition/operation.h"
+
+namespace orrery::partition {
+
+/// What a successful operation costs.
+meter::Charge charge_of(const OperationWork& work);
+/// What an operation costs, whatever became of it: failures and 304 by their status.
+meter::Charge charge_of(const OperationResult& result);
+
+}  // namespace orrery::partition

@@ -1,0 +1,342 @@
+#include "partition/detail/commit.h"
+
+#include "base/errors.h"
+#include "partition/detail/partition_impl.h"
+#include "partition/expiry.h"
+
+namespace orrery::partition::detail {
+namespace {
+
+using storage::Family;
+
+/// A stale plan up to this size is worked out again at once, inside the committer: that costs less
+/// than another trip through the workers and the queue. Larger ones get some trips first.
+constexpr size_t kInlineBytesMax = 16 * 1024;
+constexpr int kAttemptsMax = 4;
+
+}  // namespace
+
+void PartitionCommit::before_write() {
+    for (const Touched& item : touched_)
+        partition_->deps().cache.lock({partition_->identity().id, item.epk, item.id});
+    locked_ = true;
+}
+
+void PartitionCommit::published(const storage::View&) {
+    if (lsn_ == 0) return;
+    partition_->publish(lsn_, growth_bytes_);
+    for (Touched& item : touched_)
+        partition_->deps().cache.install({partition_->identity().id, item.epk, item.id},
+                                         std::move(item.item));
+    locked_ = false;
+}
+
+bool PartitionCommit::will_write(CommitWriter& writer) {
+    writer.finish();
+    lsn_ = writer.lsn();
+    growth_bytes_ = writer.growth_bytes();
+    return true;
+}
+
+void PartitionCommit::release_locks() {
+    if (!locked_) return;
+    locked_ = false;
+    for (const Touched& item : touched_)
+        partition_->deps().cache.install({partition_->identity().id, item.epk, item.id}, {});
+}
+
+TransactionCommit::TransactionCommit(std::shared_ptr<PartitionImpl> partition,
+                                     TransactionPlanPtr plan)
+    : PartitionCommit(std::move(partition)), plan_(std::move(plan)), bytes_(plan_->bytes()) {}
+
+bool TransactionCommit::decide(storage::CommitScope& scope) {
+    const int64_t now = partition_->deps().clock.wall_seconds();
+    if (!make_current(scope, now)) return false;
+    if (Status status = check_unique_keys(scope, now); !status.ok()) {
+        plan_->fail_all(status);
+        return false;
+    }
+    if (plan_->failed()) return false;
+    if (!plan_->writes()) {
+        ending_ = Ending::kNothingToDo;
+        const CommitState& state = partition_->commit_state();
+        plan_->stamp(state.lsn, std::max(state.ts, now));
+        return false;
+    }
+    CommitWriter writer(*partition_, plan_->settings(), scope, now, std::move(plan_->delta()));
+    write(scope, writer);
+    ending_ = Ending::kWritten;
+    return will_write(writer);
+}
+
+/// False: the transaction ends here, or is prepared again.
+bool TransactionCommit::make_current(storage::CommitScope& scope, int64_t now) {
+    if (plan_->settings() != partition_->state()) {
+        ending_ = Ending::kPrepareAgain;
+        return false;
+    }
+    ScopeReader reader(scope);
+    switch (plan_->verify(reader, now)) {
+        case TransactionPlan::Standing::kCurrent:
+            return true;
+        case TransactionPlan::Standing::kUnreadable:
+            return false;
+        case TransactionPlan::Standing::kStale:
+            break;
+    }
+    if (bytes_ > kInlineBytesMax && plan_->attempts < kAttemptsMax &&
+        !plan_->is_single(OperationKind::kCreate)) {
+        ending_ = Ending::kPrepareAgain;
+        return false;
+    }
+    if (Status status = plan_->load(reader, now); !status.ok()) {
+        plan_->fail_all(status);
+        return false;
+    }
+    plan_->simulate(now);
+    return true;
+}
+
+std::string TransactionCommit::unique_key(const std::string& name) const {
+    return storage::keys::id(partition_->identity().id, plan_->transaction().epk,
+                             storage::IdKind::kUniqueKey, name);
+}
+
+/// Not ok: data could not be read. A conflict fails the plan.
+Status TransactionCommit::check_unique_keys(storage::CommitScope& scope, int64_t now) {
+    for (const UniqueStep& step : plan_->unique_steps()) {
+        TRY_STATUS(check_unique_step(scope, step, now));
+        if (plan_->failed() && plan_->failed_at() == step.operation) return {};
+    }
+    return {};
+}
+
+Status TransactionCommit::check_unique_step(storage::CommitScope& scope, const UniqueStep& step,
+                                            int64_t now) {
+    static const std::vector<std::string> kNone;
+    const auto& old_names = step.before != nullptr ? step.before->unique_names : kNone;
+    const auto& new_names = step.after != nullptr ? step.after->unique_names : kNone;
+    const auto unchanged = [&](size_t i) {
+        return i < old_names.size() && i < new_names.size() && old_names[i] == new_names[i];
+    };
+    for (size_t i = 0; i < new_names.size(); ++i) {
+        if (unchanged(i) && find_owner(new_names[i]) == nullptr) continue;
+        TRY(const bool taken, is_taken(scope, new_names[i], step.slot->id, now));
+        if (taken) {
+            plan_->fail(step.operation, Status(errors::unique_key_conflict()));
+            return {};
+        }
+    }
+    for (size_t i = 0; i < old_names.size(); ++i) {
+        if (unchanged(i)) continue;
+        // The values of an expired item may have been taken by an earlier operation of the batch.
+        const std::optional<std::string>* owner = find_owner(old_names[i]);
+        if (owner == nullptr || *owner == step.slot->id) set_owner(old_names[i], std::nullopt);
+    }
+    for (size_t i = 0; i < new_names.size(); ++i)
+        if (!unchanged(i) || find_owner(new_names[i]) != nullptr)
+            set_owner(new_names[i], step.slot->id);
+    return {};
+}
+
+Result<bool> TransactionCommit::is_taken(storage::CommitScope& scope, const std::string& name,
+                                         const std::string& id, int64_t now) {
+    if (const auto* owner = find_owner(name)) return owner->has_value() && **owner != id;
+    TRY(const std::optional<std::string> bytes, scope.get(Family::kIds, unique_key(name)));
+    if (!bytes) return false;
+    TRY(std::string owner, decode_unique_entry(*bytes));
+    if (owner == id) return false;
+    // An item that has expired holds nothing; this commit removes it.
+    for (const Slot& slot : plan_->slots()) {
+        if (slot.id != owner || !slot.written) continue;
+        if (slot.live) return true;
+        for (const std::string& lost : slot.base->unique_names) set_owner(lost, std::nullopt);
+        return false;
+    }
+    for (const ExpiredOwner& expired : expired_owners_)
+        if (expired.id == owner) return false;
+    std::string id_key = storage::keys::id(partition_->identity().id, plan_->transaction().epk,
+                                           storage::IdKind::kItem, owner);
+    ScopeReader reader(scope);
+    TRY(const std::optional<IdEntry> entry, read_id_entry(reader, id_key));
+    if (!entry)
+        return errors::internal(
+            "Stored data is damaged: a unique key entry names an item that is not there.");
+    if (!is_expired((*plan_->settings())->default_ttl, entry->ts, entry->own_ttl, now)) return true;
+    TRY(ItemVersionPtr version,
+        read_version(reader, plan_->settings(), partition_->identity().id, *entry, true));
+    for (const std::string& lost : version->unique_names) set_owner(lost, std::nullopt);
+    expired_owners_.push_back({std::move(owner), std::move(id_key), std::move(version)});
+    return false;
+}
+
+std::optional<std::string>* TransactionCommit::find_owner(const std::string& name) {
+    for (auto& [known, owner] : owners_)
+        if (known == name) return &owner;
+    return nullptr;
+}
+
+void TransactionCommit::set_owner(const std::string& name, std::optional<std::string> owner) {
+    if (auto* known = find_owner(name))
+        *known = std::move(owner);
+    else
+        owners_.emplace_back(name, std::move(owner));
+}
+
+void TransactionCommit::write(storage::CommitScope& scope, CommitWriter& writer) {
+    const std::string& epk = plan_->transaction().epk;
+    plan_->stamp(writer.lsn(), writer.ts());
+    for (const Slot& slot : plan_->slots()) {
+        if (!slot.written || (slot.base == nullptr && slot.current == nullptr)) continue;
+        CHECK(!slot.entry || slot.base != nullptr);
+        writer.change({.epk = epk,
+                       .id = slot.id,
+                       .id_key = slot.id_key,
+                       .before = slot.base.get(),
+                       .after = slot.current.get(),
+                       .expired = !slot.live});
+        touch(epk, slot.id, slot.current != nullptr ? slot.current->stored() : StoredItem());
+    }
+    for (const ExpiredOwner& owner : expired_owners_) {
+        append_index_changes(partition_->identity().id, owner.version.get(), nullptr,
+                             writer.delta());
+        writer.change({.epk = epk,
+                       .id = owner.id,
+                       .id_key = owner.id_key,
+                       .before = owner.version.get(),
+                       .expired = true});
+        touch(epk, owner.id, {});
+    }
+    for (const auto& [name, owner] : owners_) {
+        if (owner)
+            scope.put(Family::kIds, unique_key(name), encode_unique_entry(*owner));
+        else
+            scope.remove(Family::kIds, unique_key(name));
+    }
+}
+
+void TransactionCommit::complete(Status status) {
+    release_locks();
+    if (!status.ok()) {
+        plan_->fail_all(status);
+        plan_->answer(false, partition_->lsn());
+        return;
+    }
+    switch (ending_) {
+        case Ending::kRefused:
+            plan_->answer(false, partition_->lsn());
+            return;
+        case Ending::kNothingToDo:
+            plan_->answer(true, partition_->lsn());
+            return;
+        case Ending::kWritten:
+            plan_->answer(true, lsn());
+            return;
+        case Ending::kPrepareAgain:
+            partition_->prepare_again(std::move(plan_));
+            return;
+    }
+}
+
+RemovalCommit::RemovalCommit(std::shared_ptr<PartitionImpl> partition, SettingsStatePtr settings,
+                             std::vector<Removal> removals, bool expired_only)
+    : PartitionCommit(std::move(partition)),
+      prepared_under_(std::move(settings)),
+      removals_(std::move(removals)),
+      expired_only_(expired_only) {
+    for (const Removal& removal : removals_) bytes_ += removal.version->document->size() + 256;
+}
+
+bool RemovalCommit::decide(storage::CommitScope& scope) {
+    const int64_t now = partition_->deps().clock.wall_seconds();
+    settings_ = partition_->state();
+    CommitWriter writer(*partition_, settings_, scope, now, {});
+    status_ = remove_all(scope, writer, now);
+    if (!status_.ok() || removed_ == 0) return false;
+    return will_write(writer);
+}
+
+Status RemovalCommit::remove_all(storage::CommitScope& scope, CommitWriter& writer, int64_t now) {
+    ScopeReader reader(scope);
+    const storage::PartitionId partition = partition_->identity().id;
+    for (Removal& removal : removals_) {
+        TRY(const std::optional<IdEntry> entry, read_id_entry(reader, removal.id_key));
+        if (!entry) continue;
+        const bool expired = is_expired((*settings_)->default_ttl, entry->ts, entry->own_ttl, now);
+        if (expired_only_ && !expired) continue;
+        if (*entry != removal.entry || settings_ != prepared_under_) {
+            TRY(removal.version, read_version(reader, settings_, partition, *entry, true));
+        }
+        append_index_changes(partition, removal.version.get(), nullptr, writer.delta());
+        writer.change({.epk = removal.epk,
+                       .id = removal.id,
+                       .id_key = removal.id_key,
+                       .before = removal.version.get(),
+                       .expired = expired});
+        for (const std::string& name : removal.version->unique_names)
+            scope.remove(Family::kIds, storage::keys::id(partition, removal.epk,
+                                                         storage::IdKind::kUniqueKey, name));
+        touch(removal.epk, removal.id, {});
+        ++removed_;
+    }
+    return {};
+}
+
+void RemovalCommit::complete(Status status) {
+    release_locks();
+    if (!status.ok())
+        promise_.set_value(std::move(status));
+    else if (!status_.ok())
+        promise_.set_value(std::move(status_));
+    else
+        promise_.set_value(removed_);
+}
+
+TtlFillCommit::TtlFillCommit(std::shared_ptr<PartitionImpl> partition, SettingsStatePtr settings,
+                             std::vector<storage::Docref> docrefs, bool last)
+    : partition_(std::move(partition)),
+      settings_(std::move(settings)),
+      docrefs_(std::move(docrefs)),
+      last_(last) {}
+
+bool TtlFillCommit::decide(storage::CommitScope& scope) {
+    // Under other settings the pass starts again.
+    if (partition_->state() != settings_) return false;
+    status_ = fill(scope);
+    if (!status_.ok()) return false;
+    filled_ = true;
+    CommitState& state = partition_->commit_state();
+    state.ttl_entries = true;
+    if (last_) {
+        scope.put(Family::kMeta, meta_keys::ttl_complete(partition_->identity().id), "1");
+        state.ttl_complete = true;
+    }
+    return true;
+}
+
+Status TtlFillCommit::fill(storage::CommitScope& scope) {
+    ScopeReader reader(scope);
+    const storage::PartitionId partition = partition_->identity().id;
+    for (const storage::Docref& docref : docrefs_) {
+        // The newest version decides: the item may have changed or gone since it was listed.
+        TRY(std::optional<std::string> bytes,
+            reader.get(Family::kItems, storage::keys::item(partition, docref)));
+        if (!bytes) continue;
+        TRY(const ItemVersionPtr version,
+            version_of_document(settings_, std::make_shared<std::string>(std::move(*bytes)), docref,
+                                false, false));
+        if (const auto position = ttl_position(version->ts, version->own_ttl))
+            scope.put(Family::kTtl,
+                      storage::keys::ttl(partition, position->kind, position->when, docref), {});
+    }
+    return {};
+}
+
+void TtlFillCommit::complete(Status status) {
+    if (status.ok() && status_.ok())
+        promise_.set_value(filled_);
+    else
+        promise_.set_value(status.ok() ? std::move(status_) : std::move(status));
+}
+
+}  // namespace orrery::partition::detail

@@ -1,0 +1,283 @@
+#include "partition/detail/partition_impl.h"
+
+#include "base/errors.h"
+#include "base/limits.h"
+#include "json/document.h"
+#include "partition/expiry.h"
+
+namespace orrery::partition {
+
+Result<std::shared_ptr<Partition>> Partition::open(PartitionIdentity identity,
+                                                   ContainerSettingsPtr settings,
+                                                   const Deps& deps) {
+    auto partition =
+        std::make_shared<detail::PartitionImpl>(std::move(identity), std::move(settings), deps);
+    TRY_STATUS(partition->recover());
+    return std::shared_ptr<Partition>(std::move(partition));
+}
+
+}  // namespace orrery::partition
+
+namespace orrery::partition::detail {
+namespace {
+
+using storage::Family;
+
+/// Bodies above this are read on a worker: they would hold up a network loop.
+constexpr size_t kCallerBytesMax = 64 * 1024;
+
+OperationResult failed_read(Status status) {
+    OperationResult result;
+    result.status = std::move(status);
+    return result;
+}
+
+size_t body_bytes(const Transaction& transaction) {
+    size_t sum = 0;
+    for (const ItemOperation& operation : transaction.operations) sum += operation.body.size();
+    return sum;
+}
+
+}  // namespace
+
+PartitionImpl::PartitionImpl(PartitionIdentity identity, ContainerSettingsPtr settings,
+                             const Deps& deps)
+    : identity_(std::move(identity)),
+      deps_(deps),
+      settings_(make_settings_state(identity_.id, std::move(settings))),
+      default_ttl_((*settings_)->default_ttl.value_or(kTtlOff)) {}
+
+Status PartitionImpl::recover() {
+    const storage::ViewPtr view = deps_.store.view();
+    const std::string begin = storage::keys::partition(identity_.id);
+    const std::string end = prefix_successor(begin);
+    const auto log = view->scan(Family::kLog, begin, end, storage::Direction::kBackward);
+    if (log->valid()) {
+        const auto key = storage::keys::decode_log(log->key());
+        if (!key)
+            return Status(errors::internal("Stored data is damaged: a malformed key in the log."));
+        TRY(const LogRecord record, decode_log_record(log->value()));
+        commit_.lsn = key->lsn;
+        commit_.ts = record.ts;
+    }
+    TRY_STATUS(log->status());
+    TRY(const std::optional<std::string> bound,
+        view->get(Family::kMeta, meta_keys::item_counter(identity_.id)));
+    if (bound) {
+        TRY(commit_.item_counter_bound, decode_item_counter(*bound));
+        next_item_counter_ = std::max<uint64_t>(1, commit_.item_counter_bound);
+    }
+    const auto ttl = view->scan(Family::kTtl, begin, end);
+    commit_.ttl_entries = ttl->valid();
+    TRY_STATUS(ttl->status());
+    TRY(const std::optional<std::string> complete,
+        view->get(Family::kMeta, meta_keys::ttl_complete(identity_.id)));
+    commit_.ttl_complete = complete.has_value();
+    TRY(const storage::Count totals, view->count(counter_keys::totals(identity_.id)));
+    bytes_ = totals.bytes;
+    published_lsn_ = commit_.lsn;
+    return {};
+}
+
+SettingsStatePtr PartitionImpl::state() const {
+    const std::lock_guard lock(settings_mutex_);
+    return settings_;
+}
+
+void PartitionImpl::set_settings(ContainerSettingsPtr settings) {
+    SettingsStatePtr state = make_settings_state(identity_.id, std::move(settings));
+    const std::lock_guard lock(settings_mutex_);
+    settings_.swap(state);
+    default_ttl_ = (*settings_)->default_ttl.value_or(kTtlOff);
+}
+
+std::optional<int64_t> PartitionImpl::default_ttl() const {
+    const int64_t ttl = default_ttl_.load(std::memory_order_relaxed);
+    return ttl == kTtlOff ? std::nullopt : std::optional<int64_t>(ttl);
+}
+
+uint64_t PartitionImpl::new_item_number() {
+    const uint64_t counter = next_item_counter_.fetch_add(1, std::memory_order_relaxed);
+    CHECK(counter >> kItemCounterBits == 0);
+    return (uint64_t{identity_.rid_prefix} << kItemCounterBits) | counter;
+}
+
+void PartitionImpl::raise_published(storage::Lsn lsn) {
+    storage::Lsn known = published_lsn_.load(std::memory_order_relaxed);
+    while (known < lsn &&
+           !published_lsn_.compare_exchange_weak(known, lsn, std::memory_order_release)) {
+    }
+}
+
+void PartitionImpl::publish(storage::Lsn lsn, int64_t growth_bytes) {
+    raise_published(lsn);
+    bytes_.fetch_add(growth_bytes, std::memory_order_relaxed);
+}
+
+OperationResult PartitionImpl::found(const StoredItem& item, std::string_view if_none_match) const {
+    OperationResult result;
+    const auto view = json::decode_document(*item.document);
+    if (!view.ok()) return failed_read(view.status().clone());
+    const json::DocumentHeader& header = view->header;
+    const auto ttl = default_ttl();
+    if (ttl && is_expired(ttl, header.ts, header.own_ttl, deps_.clock.wall_seconds()))
+        return failed_read(Status(errors::not_found()));
+    result.etag = json::etag_text(header.etag_nonce, header.lsn);
+    result.work.new_bytes = view->text.size();
+    if (if_none_match == "*" || if_none_match == result.etag) {
+        result.not_modified = true;
+        return result;
+    }
+    result.has_item = true;
+    result.item = item;
+    return result;
+}
+
+std::optional<OperationResult> PartitionImpl::read_cached(std::string_view epk, std::string_view id,
+                                                          std::string_view if_none_match) {
+    const std::optional<StoredItem> item = deps_.cache.find({identity_.id, epk, id});
+    if (!item) return std::nullopt;
+    return found(*item, if_none_match);
+}
+
+OperationResult PartitionImpl::read(std::string_view epk, std::string_view id,
+                                    std::string_view if_none_match) {
+    const ItemCache::Key cache_key{identity_.id, epk, id};
+    const uint64_t version = deps_.cache.version(cache_key);  // before the view: see ItemCache
+    const storage::ViewPtr view = deps_.store.view();
+    ViewReader reader(*view);
+    auto entry =
+        read_id_entry(reader, storage::keys::id(identity_.id, epk, storage::IdKind::kItem, id));
+    if (!entry.ok()) return failed_read(std::move(entry).take_status());
+    if (!*entry) return failed_read(Status(errors::not_found()));
+    // What a view shows is published: the session token must not stay behind it.
+    raise_published((*entry)->lsn);
+    auto item = read_version(reader, state(), identity_.id, **entry, false);
+    if (!item.ok()) return failed_read(std::move(item).take_status());
+    const StoredItem stored = (*item)->stored();
+    OperationResult result = found(stored, if_none_match);
+    if (result.status.ok()) deps_.cache.insert_if(cache_key, version, stored);
+    return result;
+}
+
+void PartitionImpl::execute(Transaction transaction, TransactionDone done) {
+    if (transaction.operations.size() == 1 &&
+        transaction.operations[0].kind == OperationKind::kRead) {
+        execute_read(std::move(transaction), std::move(done));
+        return;
+    }
+    const size_t bytes = body_bytes(transaction);
+    auto plan = std::make_unique<TransactionPlan>(self(), std::move(transaction), std::move(done));
+    const Transaction& request = plan->transaction();
+    Status refused;
+    if (!identity_.range.contains(request.epk))
+        refused = Status(errors::range_gone(std::to_string(identity_.id)));
+    else if (request.operations.empty())
+        refused = Status(errors::bad_request("The batch has no operations."));
+    else if (request.operations.size() > limits::kBatchOperationsMax)
+        refused = Status(
+            errors::bad_request("The batch has more operations than supported: the limit is 100."));
+    if (!refused.ok()) {
+        plan->fail_all(refused);
+        plan->answer(false, lsn());
+        return;
+    }
+    const bool quota_matters = bytes_.load(std::memory_order_relaxed) >=
+                               static_cast<int64_t>(settings()->logical_partition_bytes_max);
+    if (request.operations.size() == 1 && bytes <= kCallerBytesMax && !quota_matters) {
+        plan->parse();
+        const int64_t now = deps_.clock.wall_seconds();
+        if (plan->is_single(OperationKind::kCreate) || plan->load_from_cache(now)) {
+            plan->simulate(now);
+            send(std::move(plan));
+            return;
+        }
+        auto shared = std::make_shared<TransactionPlanPtr>(std::move(plan));
+        deps_.workers.post(
+            [this, keep = self(), shared] { prepare_from_view(std::move(*shared)); });
+        return;
+    }
+    prepare_again(std::move(plan));
+}
+
+void PartitionImpl::execute_read(Transaction transaction, TransactionDone done) {
+    const ItemOperation& operation = transaction.operations[0];
+    const auto answer = [this](OperationResult result, const TransactionDone& to) {
+        TransactionResult whole;
+        whole.committed = result.status.ok();
+        whole.lsn = lsn();
+        whole.results.push_back(std::move(result));
+        to(std::move(whole));
+    };
+    if (auto result = read_cached(transaction.epk, operation.id, operation.if_none_match)) {
+        answer(std::move(*result), done);
+        return;
+    }
+    auto shared = std::make_shared<std::pair<Transaction, TransactionDone>>(std::move(transaction),
+                                                                            std::move(done));
+    deps_.workers.post([this, keep = self(), shared, answer] {
+        const ItemOperation& wanted = shared->first.operations[0];
+        answer(read(shared->first.epk, wanted.id, wanted.if_none_match), shared->second);
+    });
+}
+
+void PartitionImpl::prepare_again(TransactionPlanPtr plan) {
+    ++plan->attempts;
+    auto shared = std::make_shared<TransactionPlanPtr>(std::move(plan));
+    deps_.workers.post([this, keep = self(), shared] {
+        TransactionPlanPtr owned = std::move(*shared);
+        if (owned->settings() != state()) owned->parse();
+        prepare_from_view(std::move(owned));
+    });
+}
+
+void PartitionImpl::prepare_from_view(TransactionPlanPtr plan) {
+    const int64_t now = deps_.clock.wall_seconds();
+    if (!plan->is_single(OperationKind::kCreate)) {
+        const storage::ViewPtr view = deps_.store.view();
+        ViewReader reader(*view);
+        if (Status status = plan->load(reader, now); !status.ok()) {
+            plan->fail_all(status);
+            plan->answer(false, lsn());
+            return;
+        }
+    }
+    plan->simulate(now);
+    send(std::move(plan));
+}
+
+void PartitionImpl::send(TransactionPlanPtr plan) {
+    if (!plan->failed()) {
+        if (Status status = check_quota(*plan); !status.ok()) plan->fail_all(status);
+    }
+    // A failure seen in one view is an answer, unless an operation before it has still to pass the
+    // check of its unique keys.
+    const bool undecided = !plan->unique_steps().empty();
+    if ((plan->failed() && !undecided) ||
+        (!plan->failed() && !plan->writes() && plan->slots_only_read())) {
+        for (const Slot& slot : plan->slots())
+            if (slot.entry) raise_published(slot.entry->lsn);
+        const bool failed = plan->failed();
+        plan->answer(!failed, lsn());
+        return;
+    }
+    deps_.store.submit(std::make_unique<TransactionCommit>(self(), std::move(plan)));
+}
+
+Status PartitionImpl::check_quota(const TransactionPlan& plan) const {
+    const auto limit = static_cast<int64_t>((*plan.settings())->logical_partition_bytes_max);
+    if (plan.growth_bytes() <= 0 ||
+        bytes_.load(std::memory_order_relaxed) + plan.growth_bytes() <= limit)
+        return {};
+    TRY(const storage::Count size, deps_.store.view()->count(counter_keys::logical_partition(
+                                       identity_.id, plan.transaction().epk)));
+    if (size.bytes + plan.growth_bytes() <= limit) return {};
+    return Status(errors::logical_partition_full("Partition key reached maximum size of " +
+                                                 std::to_string(limit >> 30) + " GB"));
+}
+
+Result<storage::Count> PartitionImpl::totals(const storage::View& view) const {
+    return view.count(counter_keys::totals(identity_.id));
+}
+
+}  // namespace orrery::partition::detail

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "partition/detail/commit.h"
+#include "partition/detail/plan.h"
+#include "partition/detail/version.h"
+#include "partition/partition.h"
+
+namespace orrery::partition::detail {
+
+/// The one kind of partition. Internally thread-safe; commit_state() belongs to the committer.
+class PartitionImpl final : public Partition {
+public:
+    PartitionImpl(PartitionIdentity identity, ContainerSettingsPtr settings, const Deps& deps);
+    /// Reads LSN, `_ts`, item counter and totals.
+    Status recover();
+
+    const PartitionIdentity& identity() const override { return identity_; }
+    ContainerSettingsPtr settings() const override { return state()->settings; }
+    void set_settings(ContainerSettingsPtr settings) override;
+    storage::Lsn lsn() const override { return published_lsn_.load(std::memory_order_acquire); }
+
+    std::optional<OperationResult> read_cached(std::string_view epk, std::string_view id,
+                                               std::string_view if_none_match) override;
+    OperationResult read(std::string_view epk, std::string_view id,
+                         std::string_view if_none_match) override;
+    void execute(Transaction transaction, TransactionDone done) override;
+    Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) override;
+    Status delete_logical_partition(std::string_view epk) override;
+    Result<storage::Count> totals(const storage::View& view) const override;
+    Result<size_t> remove_expired(size_t max) override;
+    Status replay_index(storage::Lsn covered) override;
+    Status check(const storage::View& view, std::vector<std::string>& findings) override;
+
+    const Deps& deps() const { return deps_; }
+    SettingsStatePtr state() const;
+    /// Unique in the container for ever; reserved durably by the commit that uses it.
+    uint64_t new_item_number();
+    /// Takes a plan that the committer found stale through the workers again.
+    void prepare_again(TransactionPlanPtr plan);
+
+    /// Committer thread only.
+    CommitState& commit_state() { return commit_; }
+    void publish(storage::Lsn lsn, int64_t growth_bytes);
+
+private:
+    static constexpr int64_t kTtlOff = INT64_MIN;
+
+    std::shared_ptr<PartitionImpl> self() {
+        return std::static_pointer_cast<PartitionImpl>(shared_from_this());
+    }
+    OperationResult found(const StoredItem& item, std::string_view if_none_match) const;
+    std::optional<int64_t> default_ttl() const;
+    void execute_read(Transaction transaction, TransactionDone done);
+    /// Worker: reads what the plan needs and sends it on.
+    void prepare_from_view(TransactionPlanPtr plan);
+    /// Answers what has failed or needs no commit; submits the rest.
+    void send(TransactionPlanPtr plan);
+    Status check_quota(const TransactionPlan& plan) const;
+    void raise_published(storage::Lsn lsn);
+
+    Status fill_ttl();
+    Result<std::vector<Removal>> expired_items(const SettingsStatePtr& settings, size_t max);
+    Result<size_t> remove(const SettingsStatePtr& settings, std::vector<Removal> removals,
+                          bool expired_only);
+
+    const PartitionIdentity identity_;
+    const Deps deps_;
+    mutable std::mutex settings_mutex_;
+    SettingsStatePtr settings_;         // guarded by settings_mutex_
+    std::atomic<int64_t> default_ttl_;  // kTtlOff: off; a copy for reads, which take no lock
+    std::atomic<storage::Lsn> published_lsn_{0};
+    std::atomic<uint64_t> next_item_counter_{1};
+    std::atomic<int64_t> bytes_{0};  // text bytes of all items, as published
+    CommitState commit_;
+};
+
+}  // namespace orrery::partition::detail

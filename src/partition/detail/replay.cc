@@ -1,0 +1,113 @@
+#include <absl/container/flat_hash_map.h>
+
+#include <map>
+
+#include "base/errors.h"
+#include "json/document.h"
+#include "partition/detail/partition_impl.h"
+
+namespace orrery::partition::detail {
+namespace {
+
+using storage::Count;
+using storage::Family;
+
+/// What the log above the marker says of one item.
+struct Replayed {
+    std::string oldest_key;  ///< in `log` and `images`
+    bool had_image = false;  ///< the item existed at the marker
+    bool image_indexed = false;
+    bool exists = false;  ///< after the newest record
+    bool indexed = false;
+};
+
+void append_ts_changes(const SettingsState& settings, const ItemVersion* before,
+                       const ItemVersion* after, storage::IndexDelta& delta) {
+    const auto key = [&](const ItemVersion& version) {
+        std::string out = settings.ts_prefix;
+        index::append_term(out, json::Value::integer(version.ts));
+        out.append(version.docref.bytes());
+        return out;
+    };
+    const bool old_posted = before != nullptr && before->indexed;
+    const bool new_posted = after != nullptr && after->indexed;
+    if (old_posted && new_posted && before->ts == after->ts) return;
+    if (old_posted) delta.remove(key(*before));
+    if (new_posted) delta.add(key(*after), false);
+}
+
+}  // namespace
+
+Status PartitionImpl::replay_index(storage::Lsn covered) {
+    const storage::ViewPtr view = deps_.store.view();
+    const SettingsStatePtr settings = state();
+    std::map<std::string, Replayed, std::less<>> items;  // by docref
+    storage::Lsn up_to = covered;
+    const std::string end = prefix_successor(storage::keys::partition(identity_.id));
+    const auto cursor =
+        view->scan(Family::kLog, storage::keys::log_from(identity_.id, covered + 1), end);
+    for (; cursor->valid(); cursor->next()) {
+        const auto key = storage::keys::decode_log(cursor->key());
+        if (!key)
+            return Status(errors::internal("Stored data is damaged: a malformed key in the log."));
+        TRY(const LogRecord record, decode_log_record(cursor->value()));
+        up_to = key->lsn;
+        const auto [found, is_first] = items.try_emplace(std::string(key->docref.bytes()));
+        Replayed& item = found->second;
+        if (is_first) {
+            item.oldest_key = cursor->key();
+            item.had_image = record.operation != LogOperation::kCreate;
+            item.image_indexed = record.previous_indexed;
+        }
+        item.exists = record.operation != LogOperation::kDelete;
+        item.indexed = record.indexed;
+    }
+    TRY_STATUS(cursor->status());
+
+    storage::IndexDelta delta;
+    Count totals;
+    std::map<std::string, Count> logical;
+    const auto count = [&](const ItemVersion& version, int64_t sign) -> Status {
+        TRY(const json::DocumentView document, json::decode_document(*version.document));
+        const auto bytes = static_cast<int64_t>(version.text_bytes);
+        for (Count* sum : {&totals, &logical[std::string(document.header.epk)]}) {
+            sum->items += sign;
+            sum->bytes += sign * bytes;
+        }
+        return {};
+    };
+    for (const auto& [docref_bytes, item] : items) {
+        const auto docref = storage::Docref::from_bytes(docref_bytes);
+        ItemVersionPtr before;
+        ItemVersionPtr after;
+        const auto read = [&](Family family, const std::string& key, bool indexed,
+                              ItemVersionPtr& out) -> Status {
+            TRY(std::optional<std::string> bytes, view->get(family, key));
+            if (!bytes)
+                return Status(errors::internal(
+                    "The index cannot be restored: the log names a version that is not "
+                    "there. Run `orrery check` on the data folder."));
+            TRY(out, version_of_document(settings, std::make_shared<std::string>(std::move(*bytes)),
+                                         *docref, indexed, true));
+            return {};
+        };
+        if (item.had_image)
+            TRY_STATUS(read(Family::kImages, item.oldest_key, item.image_indexed, before));
+        if (item.exists)
+            TRY_STATUS(read(Family::kItems, storage::keys::item(identity_.id, *docref),
+                            item.indexed, after));
+        append_index_changes(identity_.id, before.get(), after.get(), delta);
+        append_ts_changes(*settings, before.get(), after.get(), delta);
+        if (before != nullptr) TRY_STATUS(count(*before, -1));
+        if (after != nullptr) TRY_STATUS(count(*after, +1));
+    }
+    std::vector<std::pair<std::string, Count>> counts;
+    counts.emplace_back(counter_keys::totals(identity_.id), totals);
+    for (const auto& [epk, sum] : logical)
+        counts.emplace_back(counter_keys::logical_partition(identity_.id, epk), sum);
+    bytes_.fetch_add(totals.bytes, std::memory_order_relaxed);
+    deps_.store.replay(identity_.id, up_to, std::move(delta), counts);
+    return {};
+}
+
+}  // namespace orrery::partition::detail

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "index/terms.h"
+#include "partition/operation.h"
+#include "partition/partition.h"
+#include "partition/record.h"
+#include "storage/store.h"
+
+namespace orrery::partition::detail {
+
+/// A container's settings and what follows from them for one partition. Immutable.
+struct SettingsState {
+    ContainerSettingsPtr settings;
+    std::string ts_prefix;           ///< index key prefix of the `_ts` path
+    bool indexed_by_default = true;  ///< without a directive
+
+    const ContainerSettings& operator*() const { return *settings; }
+    const ContainerSettings* operator->() const { return settings.get(); }
+    bool indexed(IndexingDirective directive) const;
+};
+using SettingsStatePtr = std::shared_ptr<const SettingsState>;
+SettingsStatePtr make_settings_state(storage::PartitionId partition, ContainerSettingsPtr settings);
+
+/// One version of an item: as stored, or about to be.
+struct ItemVersion {
+    std::shared_ptr<const std::string> document;
+    /// The same bytes while this version is new: the committer writes LSN and `_ts` into them
+    /// before anybody else sees them. Null for a stored version.
+    std::string* unstamped = nullptr;
+    storage::Docref docref;
+    storage::Lsn lsn = 0;  ///< 0: not yet committed
+    int64_t ts = 0;
+    uint64_t etag_nonce = 0;
+    int32_t own_ttl = 0;
+    bool indexed = true;
+    uint64_t text_bytes = 0;
+    index::TermSet terms;                   ///< empty when not indexed
+    std::vector<std::string> unique_names;  ///< unique_key.h
+
+    std::string etag() const;
+    StoredItem stored() const { return {document, docref}; }
+    IdEntry entry() const { return {docref, lsn, etag_nonce, ts, own_ttl, indexed}; }
+    /// Terms of the RU formula.
+    uint32_t charged_terms() const {
+        return indexed ? 2 * terms.pair_count() + static_cast<uint32_t>(unique_names.size()) : 0;
+    }
+};
+using ItemVersionPtr = std::shared_ptr<ItemVersion>;
+
+/// A version from the body of a request: validated, key checked, terms collected. `id` receives the
+/// body's id.
+struct BodyRules {
+    std::string_view epk;
+    bool check_key = true;
+    bool indexed = true;
+};
+Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::string_view body,
+                                       const BodyRules& rules, std::string& id);
+
+/// A version from stored bytes; damage is an error. `with_terms`: also terms and unique names.
+Result<ItemVersionPtr> version_of_document(const SettingsStatePtr& state,
+                                           std::shared_ptr<const std::string> document,
+                                           const storage::Docref& docref, bool indexed,
+                                           bool with_terms);
+/// For a version made without them.
+Status add_terms(const SettingsStatePtr& state, ItemVersion& version);
+
+/// Index changes from one version to the other (either may be null) without `_ts`, which the
+/// committer adds.
+void append_index_changes(storage::PartitionId partition, const ItemVersion* before,
+                          const ItemVersion* after, storage::IndexDelta& delta);
+
+/// Charged terms that a replace removes and adds.
+struct ChargedChange {
+    uint32_t removed = 0;
+    uint32_t added = 0;
+};
+ChargedChange charged_change(const ItemVersion& before, const ItemVersion& after);
+
+/// Reads a store's newest or published state.
+class Reader {
+public:
+    virtual ~Reader() = default;
+    virtual Result<std::optional<std::string>> get(storage::Family family,
+                                                   std::string_view key) = 0;
+};
+class ViewReader final : public Reader {
+public:
+    explicit ViewReader(const storage::View& view) : view_(view) {}
+    Result<std::optional<std::string>> get(storage::Family family, std::string_view key) override {
+        return view_.get(family, key);
+    }
+
+private:
+    const storage::View& view_;
+};
+class ScopeReader final : public Reader {
+public:
+    explicit ScopeReader(storage::CommitScope& scope) : scope_(scope) {}
+    Result<std::optional<std::string>> get(storage::Family family, std::string_view key) override {
+        return scope_.get(family, key);
+    }
+
+private:
+    storage::CommitScope& scope_;
+};
+
+Result<std::optional<IdEntry>> read_id_entry(Reader& reader, std::string_view id_key);
+/// The version that `entry` names; its absence is damage.
+Result<ItemVersionPtr> read_version(Reader& reader, const SettingsStatePtr& state,
+                                    storage::PartitionId partition, const IdEntry& entry,
+                                    bool with_terms);
+
+/// The item as clients see it, for patch conditions. Borrows from `document` and `arena`.
+Result<json::Value> client_view(const ContainerSettings& settings, const ItemVersion& version,
+                                json::Arena& arena);
+
+}  // namespace orrery::partition::detail

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/status.h"
+#include "json/value.h"
+#include "storage/keys.h"
+
+/// Time to live (service-model §9). `default_ttl` is the container's: absent = off, -1 = on but
+/// never by default, n = seconds. `own_ttl` is the item's: 0 = none.
+namespace orrery::partition {
+
+/// Expired items are invisible at once, whether removed already or not.
+inline bool is_expired(std::optional<int64_t> default_ttl, int64_t ts, int32_t own_ttl,
+                       int64_t now) {
+    if (!default_ttl) return false;
+    const int64_t ttl = own_ttl != 0 ? own_ttl : *default_ttl;
+    return ttl >= 0 && now >= ts + ttl;
+}
+
+/// The item's `ttl` member as kept in its header: 0 when absent or not valid as one. While the
+/// container's TTL is on, an invalid one is 400.
+Result<int32_t> own_ttl_of(const json::Value& ttl, std::optional<int64_t> default_ttl);
+
+/// Where an item stands in `ttl`; nullopt for an item that never expires by its own wish.
+struct TtlPosition {
+    storage::keys::TtlKind kind = storage::keys::TtlKind::kOwnExpiry;
+    int64_t when = 0;
+    friend bool operator==(const TtlPosition&, const TtlPosition&) = default;
+};
+inline std::optional<TtlPosition> ttl_position(int64_t ts, int32_t own_ttl) {
+    if (own_ttl < 0) return std::nullopt;
+    if (own_ttl > 0) return TtlPosition{storage::keys::TtlKind::kOwnExpiry, ts + own_ttl};
+    return TtlPosition{storage::keys::TtlKind::kUnderDefault, ts};
+}
+
+}  // namespace orrery::partition

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "storage/keys.h"
+
+/// Values that a partition keeps in `ids` and `log`. Layouts in docs/formats/partition.md.
+namespace orrery::partition {
+
+/// `ids`, kind item: enough for existence, 304, 412, 409 and expiry without the body.
+struct IdEntry {
+    storage::Docref docref;
+    storage::Lsn lsn = 0;
+    uint64_t etag_nonce = 0;
+    int64_t ts = 0;
+    int32_t own_ttl = 0;  ///< as in json::DocumentHeader
+    bool indexed = true;  ///< false: the item has no index entries (directive, policy)
+
+    friend bool operator==(const IdEntry&, const IdEntry&) = default;
+};
+std::string encode_id_entry(const IdEntry& entry);
+Result<IdEntry> decode_id_entry(std::string_view bytes);
+
+/// `ids`, kind unique key: the id of the item that holds the values.
+std::string encode_unique_entry(std::string_view id);
+Result<std::string> decode_unique_entry(std::string_view bytes);
+
+enum class LogOperation : uint8_t { kCreate = 1, kReplace = 2, kDelete = 3 };
+
+/// `log`: what one commit did to one item.
+struct LogRecord {
+    LogOperation operation = LogOperation::kCreate;
+    bool indexed = false;           ///< the version written has index entries; false for a delete
+    bool previous_indexed = false;  ///< the version replaced or deleted had index entries
+    bool expired = false;           ///< a delete because the time to live ran out
+    int64_t ts = 0;                 ///< `_ts` of the commit
+    uint64_t etag_nonce = 0;        ///< of the version written; 0 for a delete
+    storage::Lsn previous_lsn = 0;  ///< of the version replaced or deleted; 0 for a create
+    uint32_t origin_region = 0;
+    storage::Lsn origin_lsn = 0;  ///< the commit's number in its region of origin
+    std::string_view epk;         ///< borrowed
+    std::string_view id;          ///< borrowed
+
+    friend bool operator==(const LogRecord&, const LogRecord&) = default;
+};
+std::string encode_log_record(const LogRecord& record);
+/// Borrows `bytes`.
+Result<LogRecord> decode_log_record(std::string_view bytes);
+
+/// Item counters below it may have been used.
+std::string encode_item_counter(uint64_t bound);
+Result<uint64_t> decode_item_counter(std::string_view bytes);
+
+/// Keys of a partition's own values in `meta`.
+namespace meta_keys {
+std::string item_counter(storage::PartitionId partition);
+/// Present while every item has its entry in `ttl`.
+std::string ttl_complete(storage::PartitionId partition);
+}  // namespace meta_keys
+
+/// Keys of the counters (storage::CommitScope::count).
+namespace counter_keys {
+inline constexpr uint64_t kTotalsPath = 1;
+inline constexpr uint64_t kLogicalPartitionPath = 2;
+std::string totals(storage::PartitionId partition);
+std::string logical_partition(storage::PartitionId partition, std::string_view epk);
+}  // namespace counter_keys
+
+}  // namespace orrery::partition

@@ -1,0 +1,113 @@
+#include "partition/unique_key.h"
+
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace orrery::partition {
+namespace {
+
+enum Tag : char {
+    kNull = 1,
+    kFalse = 2,
+    kTrue = 3,
+    kNumber = 4,
+    kString = 5,
+    kArray = 6,
+    kObject = 7
+};
+
+/// Values above this many bytes are hashed, so that keys stay short.
+constexpr size_t kVerbatimBytesMax = 128;
+
+void append_value(std::string& out, const json::Value& value);
+
+void append_object(std::string& out, const json::Value& value) {
+    std::vector<const json::Member*> members;
+    for (const json::Member& member : value.members())
+        if (!member.value.is_undefined()) members.push_back(&member);
+    std::sort(members.begin(), members.end(),
+              [](const json::Member* a, const json::Member* b) { return a->name < b->name; });
+    out.push_back(kObject);
+    append_varint(out, members.size());
+    for (const json::Member* member : members) {
+        append_bytes(out, member->name);
+        append_value(out, member->value);
+    }
+}
+
+// Self-delimiting, so that tuples of values are unambiguous. Depth is bounded by the item's.
+void append_value(std::string& out, const json::Value& value) {
+    switch (value.type()) {
+        case json::Type::kUndefined:
+        case json::Type::kNull:
+            out.push_back(kNull);
+            break;
+        case json::Type::kBool:
+            out.push_back(value.as_bool() ? kTrue : kFalse);
+            break;
+        case json::Type::kNumber: {
+            const double number = value.as_double();
+            out.push_back(kNumber);
+            append_u64_be(out, std::bit_cast<uint64_t>(number == 0 ? 0.0 : number));
+            break;
+        }
+        case json::Type::kString:
+            out.push_back(kString);
+            append_bytes(out, value.as_string());
+            break;
+        case json::Type::kArray:
+            out.push_back(kArray);
+            append_varint(out, value.elements().size());
+            for (const json::Value& element : value.elements()) append_value(out, element);
+            break;
+        case json::Type::kObject:
+            append_object(out, value);
+            break;
+    }
+}
+
+std::string name_of(size_t ordinal, const json::Value* values, size_t count) {
+    std::string encoded;
+    for (size_t i = 0; i < count; ++i) append_value(encoded, values[i]);
+    std::string name;
+    append_varint(name, ordinal);
+    if (encoded.size() <= kVerbatimBytesMax) {
+        name.push_back(0);
+        name.append(encoded);
+        return name;
+    }
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    SHA256(reinterpret_cast<const unsigned char*>(encoded.data()), encoded.size(), digest);
+    name.push_back(1);
+    name.append(reinterpret_cast<const char*>(digest), sizeof(digest));
+    return name;
+}
+
+}  // namespace
+
+std::string unique_key_name(size_t ordinal, const std::vector<json::Value>& values) {
+    return name_of(ordinal, values.data(), values.size());
+}
+
+Result<std::vector<std::string>> unique_key_names(const UniqueKeys& unique_keys,
+                                                  std::string_view text) {
+    std::vector<std::string> names;
+    if (unique_keys.empty()) return names;
+    std::vector<json::MemberPath> paths;
+    for (const auto& key : unique_keys) paths.insert(paths.end(), key.begin(), key.end());
+    json::Arena arena;
+    TRY(const std::vector<json::Value> values, json::extract(text, paths, arena));
+    size_t at = 0;
+    for (size_t i = 0; i < unique_keys.size(); ++i) {
+        names.push_back(name_of(i, values.data() + at, unique_keys[i].size()));
+        at += unique_keys[i].size();
+    }
+    return names;
+}
+
+}  // namespace orrery::partition
