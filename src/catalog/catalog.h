@@ -26,6 +26,10 @@ struct Page {
     std::string continuation;  ///< empty: no more
 };
 
+/// 400 unless a listing made this continuation (or it is empty). The list functions take a text
+/// that fails this as the start.
+Status check_continuation(std::string_view continuation);
+
 /// All resources of the account but items. Internally locked: look-ups take a shared lock and never
 /// touch the disk; changes are durable when they return (call them on a worker, they wait for the
 /// committer). Metadata writes are serialised.
@@ -45,7 +49,8 @@ public:
 
     /// By name, else by rid text; null if there is none.
     virtual DatabasePtr find_database(std::string_view name_or_rid) const = 0;
-    virtual ContainerPtr find_container(std::string_view database, std::string_view container) const = 0;
+    virtual ContainerPtr find_container(std::string_view database,
+                                        std::string_view container) const = 0;
     virtual UserPtr find_user(std::string_view database, std::string_view user) const = 0;
     virtual PermissionPtr find_permission(std::string_view database, std::string_view user,
                                           std::string_view permission) const = 0;
@@ -53,22 +58,30 @@ public:
     virtual OfferPtr offer_of(std::string_view resource_rid) const = 0;  ///< null: none of its own
 
     virtual Page<DatabasePtr> list_databases(const PageRequest& page) const = 0;
-    virtual Page<ContainerPtr> list_containers(const Database& database, const PageRequest& page) const = 0;
+    virtual Page<ContainerPtr> list_containers(const Database& database,
+                                               const PageRequest& page) const = 0;
     virtual Page<UserPtr> list_users(const Database& database, const PageRequest& page) const = 0;
-    virtual Page<PermissionPtr> list_permissions(const User& user, const PageRequest& page) const = 0;
+    virtual Page<PermissionPtr> list_permissions(const User& user,
+                                                 const PageRequest& page) const = 0;
     virtual std::vector<OfferPtr> list_offers() const = 0;
     virtual std::vector<ContainerPtr> all_containers() const = 0;
 
     // Changes. `body` is the parsed request body; every rule of the dossiers is checked here and
     // refused with a message that names the property. If-Match: etag without quotes, "*" or empty.
-    virtual Result<DatabasePtr> create_database(const json::Value& body, const ThroughputRequest& throughput) = 0;
+    virtual Result<DatabasePtr> create_database(const json::Value& body,
+                                                const ThroughputRequest& throughput) = 0;
     virtual Status delete_database(std::string_view database, std::string_view if_match) = 0;
 
-    /// `allow_missing_key`: an old client (x-ms-version before 2018-12-31) creates a legacy fixed container.
-    virtual Result<ContainerPtr> create_container(std::string_view database, const json::Value& body,
-                                                  const ThroughputRequest& throughput, bool allow_missing_key) = 0;
-    virtual Result<ContainerPtr> replace_container(std::string_view database, std::string_view container,
-                                                   const json::Value& body, std::string_view if_match) = 0;
+    /// `allow_missing_key`: an old client (x-ms-version before 2018-12-31) creates a legacy fixed
+    /// container.
+    virtual Result<ContainerPtr> create_container(std::string_view database,
+                                                  const json::Value& body,
+                                                  const ThroughputRequest& throughput,
+                                                  bool allow_missing_key) = 0;
+    virtual Result<ContainerPtr> replace_container(std::string_view database,
+                                                   std::string_view container,
+                                                   const json::Value& body,
+                                                   std::string_view if_match) = 0;
     virtual Status delete_container(std::string_view database, std::string_view container,
                                     std::string_view if_match) = 0;
 
@@ -81,21 +94,26 @@ public:
         PermissionPtr permission;
         bool created = false;
     };
-    virtual Result<UserChange> create_user(std::string_view database, const json::Value& body, Upsert upsert) = 0;
-    virtual Result<UserPtr> replace_user(std::string_view database, std::string_view user, const json::Value& body,
-                                         std::string_view if_match) = 0;
-    virtual Status delete_user(std::string_view database, std::string_view user, std::string_view if_match) = 0;
-    virtual Result<PermissionChange> create_permission(std::string_view database, std::string_view user,
+    virtual Result<UserChange> create_user(std::string_view database, const json::Value& body,
+                                           Upsert upsert) = 0;
+    virtual Result<UserPtr> replace_user(std::string_view database, std::string_view user,
+                                         const json::Value& body, std::string_view if_match) = 0;
+    virtual Status delete_user(std::string_view database, std::string_view user,
+                               std::string_view if_match) = 0;
+    virtual Result<PermissionChange> create_permission(std::string_view database,
+                                                       std::string_view user,
                                                        const json::Value& body, Upsert upsert) = 0;
-    virtual Result<PermissionPtr> replace_permission(std::string_view database, std::string_view user,
-                                                     std::string_view permission, const json::Value& body,
+    virtual Result<PermissionPtr> replace_permission(std::string_view database,
+                                                     std::string_view user,
+                                                     std::string_view permission,
+                                                     const json::Value& body,
                                                      std::string_view if_match) = 0;
-    virtual Status delete_permission(std::string_view database, std::string_view user, std::string_view permission,
-                                     std::string_view if_match) = 0;
+    virtual Status delete_permission(std::string_view database, std::string_view user,
+                                     std::string_view permission, std::string_view if_match) = 0;
 
     enum class Migrate : uint8_t { kNo, kToAutoscale, kToManual };
-    virtual Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body, Migrate migrate,
-                                           std::string_view if_match) = 0;
+    virtual Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body,
+                                           Migrate migrate, std::string_view if_match) = 0;
 
     /// A secret of this account that signs resource tokens and continuation tokens; made once.
     virtual const std::string& signing_secret() const = 0;

@@ -40,6 +40,7 @@ struct PartitionRange {
 /// The container's range map: sorted, contiguous from "" to FF. Its version is the pkranges etag.
 struct RangeMap {
     uint64_t version = 1;
+    int64_t ts = 0;  ///< of the last change
     std::vector<PartitionRange> ranges;
     const PartitionRange& of_epk(std::string_view epk) const;
     const PartitionRange* find(std::string_view range_id) const;
@@ -60,8 +61,8 @@ struct Container {
     std::shared_ptr<const RangeMap> ranges;
     bool legacy_fixed = false;  ///< created without partition key by an old client (systemKey)
 
-    std::string self() const;   ///< "dbs/{rid}/colls/{rid}/"
-    std::string json() const;   ///< as clients see it
+    std::string self() const;           ///< "dbs/{rid}/colls/{rid}/"
+    std::string json() const;           ///< as clients see it
     std::string pkranges_json() const;  ///< body of GET pkranges
 };
 using ContainerPtr = std::shared_ptr<const Container>;
@@ -75,16 +76,19 @@ struct ThroughputRequest {
 };
 
 struct Offer {
-    std::string rid;            ///< also its id
-    std::string resource;       ///< "dbs/{rid}/colls/{rid}/" or "dbs/{rid}/"
+    std::string rid;       ///< also its id
+    std::string resource;  ///< "dbs/{rid}/colls/{rid}/" or "dbs/{rid}/"
     std::string resource_rid;
     std::optional<int64_t> manual;
     std::optional<int64_t> autoscale_max;
     std::optional<int64_t> increment_percent;
     int64_t highest_ever = 400;
+    int64_t storage_kb_ever = 0;  ///< most storage seen below it, as of the last replace
     Version version;
+    bool is_autoscale() const { return autoscale_max.has_value(); }
+    int64_t value() const { return is_autoscale() ? *autoscale_max : manual.value_or(0); }
     std::string json() const;
-    int64_t minimum() const;    ///< x-ms-cosmos-min-throughput
+    int64_t minimum() const;  ///< x-ms-cosmos-min-throughput
 };
 using OfferPtr = std::shared_ptr<const Offer>;
 
@@ -93,6 +97,7 @@ struct User {
     DatabasePtr database;
     UserRid rid;
     Version version;
+    std::string self() const;  ///< "dbs/{rid}/users/{rid}/"
     std::string json() const;
 };
 using UserPtr = std::shared_ptr<const User>;
@@ -104,9 +109,11 @@ struct Permission {
     UserPtr user;
     PermissionRid rid;
     PermissionMode mode = PermissionMode::kRead;
-    std::string resource;             ///< link as given: "dbs/d/colls/c" or …/docs/x; rid form too
-    std::string partition_key;        ///< JSON array text of resourcePartitionKey; empty if none
+    std::string resource;       ///< link as given: "dbs/d/colls/c" or …/docs/x; rid form too
+    std::string partition_key;  ///< JSON array text of resourcePartitionKey; empty if none
     Version version;
+    std::string self() const;  ///< "dbs/{rid}/users/{rid}/permissions/{rid}/"
+    /// `token`: the resource token; empty: without `_token`.
     std::string json(std::string_view token) const;
 };
 using PermissionPtr = std::shared_ptr<const Permission>;

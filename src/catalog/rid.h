@@ -9,7 +9,14 @@
 namespace orrery::catalog {
 
 /// Types of a container's children, as the high nibble of the last rid byte.
-enum class ChildType : uint8_t { kItem = 0, kConflict = 4, kRange = 5, kUdf = 6, kTrigger = 7, kProcedure = 8 };
+enum class ChildType : uint8_t {
+    kItem = 0,
+    kConflict = 4,
+    kRange = 5,
+    kUdf = 6,
+    kTrigger = 7,
+    kProcedure = 8
+};
 
 struct DatabaseRid {
     uint32_t number = 0;  ///< non-zero
@@ -26,19 +33,25 @@ struct UserRid {
     DatabaseRid database;
     uint32_t number = 0;  ///< top bit clear
     std::string text() const;
+    friend bool operator==(const UserRid&, const UserRid&) = default;
 };
 struct PermissionRid {
     UserRid user;
     uint64_t number = 0;
     std::string text() const;
+    friend bool operator==(const PermissionRid&, const PermissionRid&) = default;
 };
 
 /// Items: the item number, little-endian in the last 8 bytes. Others: number and type nibble.
 std::string child_rid(const ContainerRid& container, ChildType type, uint64_t number);
+inline constexpr uint32_t kOfferNumberMax = 0xFF'FFFF;
 std::string offer_rid(uint32_t number);  ///< 3 bytes, 4 characters
 
 std::optional<DatabaseRid> parse_database_rid(std::string_view text);
 std::optional<ContainerRid> parse_container_rid(std::string_view text);
+std::optional<UserRid> parse_user_rid(std::string_view text);
+std::optional<PermissionRid> parse_permission_rid(std::string_view text);
+std::optional<uint32_t> parse_offer_rid(std::string_view text);
 /// The item number of an item rid of that container.
 std::optional<uint64_t> parse_item_rid(const ContainerRid& container, std::string_view text);
 

@@ -1,0 +1,176 @@
+#include "catalog/catalog.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/errors.h"
+#include "base/random.h"
+#include "catalog/catalog_impl.h"
+
+namespace orrery::catalog {
+namespace {
+
+// Continuation of a listing: the number of the last resource of the page. Numbers only grow, so
+// that it stays valid whatever is created or deleted.
+constexpr std::string_view kContinuationPrefix = "after:";
+
+std::string continuation_after(uint64_t number) {
+    return fmt::format("{}{:x}", kContinuationPrefix, number);
+}
+
+std::optional<uint64_t> parse_continuation(std::string_view text) {
+    if (!text.starts_with(kContinuationPrefix)) return std::nullopt;
+    text.remove_prefix(kContinuationPrefix.size());
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+template <typename T, typename Node, typename Get>
+Page<T> page_of(const Children<Node>& children, const PageRequest& request, Get get) {
+    Page<T> page;
+    const uint32_t items_max = std::max<uint32_t>(request.items_max, 1);
+    auto it = children.nodes().begin();
+    if (const auto after = parse_continuation(request.continuation))
+        it = children.nodes().upper_bound(*after);
+    uint64_t last = 0;
+    for (; it != children.nodes().end() && page.items.size() < items_max; ++it) {
+        last = it->first;
+        page.items.push_back(get(it->second));
+    }
+    if (it != children.nodes().end()) page.continuation = continuation_after(last);
+    return page;
+}
+
+}  // namespace
+
+Status check_continuation(std::string_view continuation) {
+    if (continuation.empty() || parse_continuation(continuation)) return {};
+    return Status(
+        errors::bad_header("x-ms-continuation", continuation, "a value from an earlier answer"));
+}
+
+CatalogImpl::CatalogImpl(const Deps& deps) : deps_(deps) {}
+
+DatabasePtr CatalogImpl::find_database(std::string_view name_or_rid) const {
+    std::shared_lock lock(mutex_);
+    const DatabaseNode* node = state_.database(name_or_rid);
+    return node == nullptr ? nullptr : node->database;
+}
+
+ContainerPtr CatalogImpl::find_container(std::string_view database,
+                                         std::string_view container) const {
+    std::shared_lock lock(mutex_);
+    const ContainerNode* node = state_.container(database, container);
+    return node == nullptr ? nullptr : node->container;
+}
+
+UserPtr CatalogImpl::find_user(std::string_view database, std::string_view user) const {
+    std::shared_lock lock(mutex_);
+    const UserNode* node = state_.user(database, user);
+    return node == nullptr ? nullptr : node->user;
+}
+
+PermissionPtr CatalogImpl::find_permission(std::string_view database, std::string_view user,
+                                           std::string_view permission) const {
+    std::shared_lock lock(mutex_);
+    const UserNode* owner = state_.user(database, user);
+    if (owner == nullptr) return nullptr;
+    const PermissionNode* node = State::permission(*owner, permission);
+    return node == nullptr ? nullptr : node->permission;
+}
+
+OfferPtr CatalogImpl::find_offer(std::string_view rid) const {
+    const auto number = parse_offer_rid(rid);
+    if (!number) return nullptr;
+    std::shared_lock lock(mutex_);
+    const auto it = state_.offers.find(*number);
+    return it == state_.offers.end() ? nullptr : it->second;
+}
+
+OfferPtr CatalogImpl::offer_of(std::string_view resource_rid) const {
+    std::shared_lock lock(mutex_);
+    return state_.offer_of(resource_rid);
+}
+
+Page<DatabasePtr> CatalogImpl::list_databases(const PageRequest& page) const {
+    std::shared_lock lock(mutex_);
+    return page_of<DatabasePtr>(state_.databases, page,
+                                [](const DatabaseNode& node) { return node.database; });
+}
+
+Page<ContainerPtr> CatalogImpl::list_containers(const Database& database,
+                                                const PageRequest& page) const {
+    std::shared_lock lock(mutex_);
+    const DatabaseNode* node = state_.databases.find_number(database.rid.number);
+    if (node == nullptr) return {};
+    return page_of<ContainerPtr>(node->containers, page,
+                                 [](const ContainerNode& child) { return child.container; });
+}
+
+Page<UserPtr> CatalogImpl::list_users(const Database& database, const PageRequest& page) const {
+    std::shared_lock lock(mutex_);
+    const DatabaseNode* node = state_.databases.find_number(database.rid.number);
+    if (node == nullptr) return {};
+    return page_of<UserPtr>(node->users, page, [](const UserNode& child) { return child.user; });
+}
+
+Page<PermissionPtr> CatalogImpl::list_permissions(const User& user, const PageRequest& page) const {
+    std::shared_lock lock(mutex_);
+    const DatabaseNode* database = state_.databases.find_number(user.rid.database.number);
+    const UserNode* node =
+        database == nullptr ? nullptr : database->users.find_number(user.rid.number);
+    if (node == nullptr) return {};
+    return page_of<PermissionPtr>(node->permissions, page,
+                                  [](const PermissionNode& child) { return child.permission; });
+}
+
+std::vector<OfferPtr> CatalogImpl::list_offers() const {
+    std::shared_lock lock(mutex_);
+    std::vector<OfferPtr> out;
+    out.reserve(state_.offers.size());
+    for (const auto& [number, offer] : state_.offers) out.push_back(offer);
+    return out;
+}
+
+std::vector<ContainerPtr> CatalogImpl::all_containers() const {
+    std::shared_lock lock(mutex_);
+    std::vector<ContainerPtr> out;
+    for (const auto& [number, database] : state_.databases.nodes())
+        for (const auto& [child_number, child] : database.containers.nodes())
+            out.push_back(child.container);
+    return out;
+}
+
+Version CatalogImpl::new_version() const {
+    return {random_guid(), deps_.clock.wall_seconds()};
+}
+
+Status CatalogImpl::commit(MetaChange change, const records::Account& account) {
+    const records::Account& stored = state_.account;
+    if (!state_.account_stored || account.next_database != stored.next_database ||
+        account.next_offer != stored.next_offer || account.next_partition != stored.next_partition)
+        change.put(account);
+    TRY_STATUS(std::move(change).commit(deps_.store));
+    std::unique_lock lock(mutex_);
+    state_.account = account;
+    state_.account_stored = true;
+    return {};
+}
+
+Result<DatabaseNode*> CatalogImpl::owner(std::string_view database) {
+    const DatabaseNode* node = state_.database(database);
+    if (node == nullptr) return errors::owner_not_found("The database does not exist.");
+    return const_cast<DatabaseNode*>(node);
+}
+
+Result<UserNode*> CatalogImpl::user_owner(std::string_view database, std::string_view user) {
+    TRY(DatabaseNode * parent, owner(database));
+    const UserNode* node = State::user(*parent, user);
+    if (node == nullptr) return errors::owner_not_found("The user does not exist.");
+    return const_cast<UserNode*>(node);
+}
+
+}  // namespace orrery::catalog

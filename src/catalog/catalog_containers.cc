@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include "base/errors.h"
+#include "base/limits.h"
+#include "base/random.h"
+#include "catalog/catalog_impl.h"
+#include "catalog/names.h"
+#include "catalog/throughput.h"
+
+namespace orrery::catalog {
+namespace {
+
+constexpr uint32_t kContainerBit = 0x8000'0000;
+constexpr int64_t kFixedThroughputMax = 10'000;
+
+records::Partition partition_record(const records::Container& container,
+                                    const records::Range& range, const partition::EpkRange& epks) {
+    records::Partition out;
+    out.id = range.partition;
+    out.container = container.rid;
+    out.range_number = range.number;
+    out.rid_prefix = range.number;  // unique within the container, as range numbers are
+    out.epk_min = epks.min;
+    out.epk_max = epks.max;
+    out.settings_version = container.settings_version;
+    out.path_key = container.path_key;
+    out.tail = container.tail;
+    return out;
+}
+
+SipKey random_sip_key() {
+    char bytes[16];
+    random_bytes(bytes, sizeof(bytes));
+    return {load_u64_le(bytes), load_u64_le(bytes + 8)};
+}
+
+}  // namespace
+
+Result<CatalogImpl::ContainerPlan> CatalogImpl::plan_container(
+    const DatabaseNode& database, const Definition& definition,
+    const ThroughputRequest& throughput) const {
+    TRY_STATUS(check_throughput(throughput));
+    const OfferPtr shared = state_.offer_of(database.database->rid.text());
+    ContainerPlan plan;
+    if (!throughput.given() && shared) {
+        if (definition.legacy_fixed)
+            return errors::bad_request(
+                "A container without own throughput in a database with shared throughput needs a "
+                "partition key.");
+        if (database.containers_without_offer >= limits::kSharedDatabaseContainersMax)
+            return errors::shared_database_full(
+                fmt::format("A database with shared throughput holds at most {} containers without "
+                            "throughput of "
+                            "their own. Create this container with throughput of its own.",
+                            limits::kSharedDatabaseContainersMax));
+        plan.partitions = shared_partition_count(*shared);
+        return plan;
+    }
+    plan.own = throughput;
+    if (!throughput.given()) plan.own->manual = limits::kThroughputMin;
+    plan.partitions = partition_count(*plan.own);
+    if (definition.legacy_fixed) {
+        if (plan.own->autoscale_max.value_or(plan.own->manual.value_or(0)) > kFixedThroughputMax)
+            return errors::bad_request(fmt::format(
+                "A container without partition key has at most {} RU/s.", kFixedThroughputMax));
+        plan.partitions = 1;
+    }
+    return plan;
+}
+
+Result<ContainerPtr> CatalogImpl::build_container(
+    const records::Container& record, DatabasePtr database, partition::ContainerSettings settings,
+    const std::vector<records::Partition>& partitions) {
+    auto out = std::make_shared<Container>();
+    out->id = record.id;
+    out->rid = record.rid;
+    out->rid_text = record.rid.text();
+    out->alt_path = "dbs/" + database->id + "/colls/" + record.id;
+    out->database = std::move(database);
+    out->version = record.version;
+    out->legacy_fixed = settings.key.system_key;
+    settings.path_key = record.path_key;
+    out->settings = std::make_shared<const partition::ContainerSettings>(std::move(settings));
+    out->definition = definition_json(record.id, record.tail);
+
+    auto map = std::make_shared<RangeMap>();
+    map->version = record.map_version;
+    map->ts = record.map_ts;
+    const partition::Partition::Deps deps{deps_.store, deps_.cache, deps_.workers, deps_.clock};
+    for (size_t i = 0; i < record.ranges.size(); ++i) {
+        const records::Partition& stored = partitions[i];
+        partition::PartitionIdentity identity{
+            stored.id, {stored.epk_min, stored.epk_max}, stored.rid_prefix};
+        PartitionRange range;
+        range.number = record.ranges[i].number;
+        range.id = std::to_string(range.number);
+        for (uint32_t parent : record.ranges[i].parents)
+            range.parents.push_back(std::to_string(parent));
+        TRY(range.partition, partition::Partition::open(std::move(identity), out->settings, deps));
+        map->ranges.push_back(std::move(range));
+    }
+    out->ranges = std::move(map);
+    return ContainerPtr(std::move(out));
+}
+
+Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
+                                                   const json::Value& body,
+                                                   const ThroughputRequest& throughput,
+                                                   bool allow_missing_key) {
+    WriteLock write(write_mutex_);
+    TRY(DatabaseNode * parent, owner(database));
+    TRY(std::string id, body_id(body));
+    TRY(Definition definition, parse_definition(body, allow_missing_key));
+    if (parent->containers.find(id) != nullptr) return errors::conflict();
+    TRY(const ContainerPlan plan, plan_container(*parent, definition, throughput));
+
+    records::Account account = state_.account;
+    records::Database database_record = parent->record;
+    if (database_record.next_container >= kContainerBit || account.next_offer >= kOfferNumberMax)
+        return errors::service_unavailable("All numbers for new containers are used up.");
+    records::Container record;
+    record.rid = {parent->record.rid, database_record.next_container++ | kContainerBit};
+    record.id = std::move(id);
+    record.version = new_version();
+    record.tail = definition.tail;
+    record.path_key = random_sip_key();
+    record.map_ts = record.version.ts;
+    MetaChange change;
+    std::vector<records::Partition> partitions;
+    for (const partition::EpkRange& epks : even_ranges(definition.settings.key, plan.partitions)) {
+        record.ranges.push_back({record.next_range++, account.next_partition++, {}});
+        partitions.push_back(partition_record(record, record.ranges.back(), epks));
+        change.put(partitions.back());
+    }
+    change.put(database_record);
+    change.put(record);
+    std::optional<records::Offer> offer;
+    if (plan.own) {
+        offer = offer_record(account.next_offer++, record.rid.database, record.rid.number,
+                             *plan.own, record.version);
+        offer->version.etag = random_guid();
+        change.put(*offer);
+    }
+    TRY(ContainerPtr container,
+        build_container(record, parent->database, std::move(definition.settings), partitions));
+    TRY_STATUS(commit(std::move(change), account));
+
+    std::unique_lock lock(mutex_);
+    parent->record = std::move(database_record);
+    parent->containers.add(record.rid.number, record.id, {container, record});
+    if (offer)
+        state_.set_offer(offer->number, make_offer(*offer));
+    else
+        ++parent->containers_without_offer;
+    return container;
+}
+
+Result<bool> CatalogImpl::is_empty(const Container& container) const {
+    const storage::ViewPtr view = deps_.store.view();
+    for (const PartitionRange& range : container.ranges->ranges) {
+        TRY(const storage::Count totals, range.partition->totals(*view));
+        if (totals.items != 0) return false;
+    }
+    return true;
+}
+
+Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
+                                                    std::string_view container,
+                                                    const json::Value& body,
+                                                    std::string_view if_match) {
+    WriteLock write(write_mutex_);
+    TRY(DatabaseNode * parent, owner(database));
+    const ContainerNode* node = State::container(*parent, container);
+    if (node == nullptr) return errors::resource_not_found("The container does not exist.");
+    const Container& before = *node->container;
+    TRY(const std::string id, body_id(body));
+    if (id != before.id)
+        return errors::bad_request(
+            "The container's property 'id' cannot be changed after its creation.");
+    TRY(Definition definition, parse_replacement(body, before.definition));
+    TRY_STATUS(check_if_match(if_match, before.version.etag));
+    if (!same_indexing(definition.settings.indexing, before.settings->indexing)) {
+        TRY(const bool empty, is_empty(before));
+        if (!empty)
+            return errors::not_supported(
+                "Changing the property 'indexingPolicy' of a container that holds items (index "
+                "transformation)",
+                "Send the container's present policy, or create a new container with the new one.");
+    }
+
+    records::Container record = node->record;
+    record.version = new_version();
+    record.tail = definition.tail;
+    ++record.settings_version;
+    auto after = std::make_shared<Container>(before);
+    after->version = record.version;
+    definition.settings.path_key = record.path_key;
+    after->settings =
+        std::make_shared<const partition::ContainerSettings>(std::move(definition.settings));
+    after->definition = definition_json(record.id, record.tail);
+    MetaChange change;
+    change.put(record);
+    for (size_t i = 0; i < record.ranges.size(); ++i)
+        change.put(partition_record(record, record.ranges[i],
+                                    before.ranges->ranges[i].partition->identity().range));
+    TRY_STATUS(commit(std::move(change)));
+
+    std::unique_lock lock(mutex_);
+    for (const PartitionRange& range : after->ranges->ranges)
+        range.partition->set_settings(after->settings);
+    const uint64_t number = record.rid.number;
+    parent->containers.add(number, after->id, {after, std::move(record)});
+    return ContainerPtr(std::move(after));
+}
+
+void CatalogImpl::remove_container(const ContainerNode& node, MetaChange& change) const {
+    change.remove(records::container_key(node.record.rid));
+    for (const records::Range& range : node.record.ranges) change.retire(range.partition);
+    if (const OfferPtr offer = state_.offer_of(node.container->rid_text))
+        change.remove(records::offer_key(*parse_offer_rid(offer->rid)));
+}
+
+Status CatalogImpl::delete_container(std::string_view database, std::string_view container,
+                                     std::string_view if_match) {
+    WriteLock write(write_mutex_);
+    auto parent_found = owner(database);
+    if (!parent_found.ok()) return std::move(parent_found).take_status();
+    DatabaseNode& parent = **parent_found;
+    const ContainerNode* node = State::container(parent, container);
+    if (node == nullptr) return Status(errors::resource_not_found("The container does not exist."));
+    TRY_STATUS(check_if_match(if_match, node->container->version.etag));
+    MetaChange change;
+    remove_container(*node, change);
+    TRY_STATUS(commit(std::move(change)));
+
+    const ContainerPtr gone = node->container;
+    {
+        std::unique_lock lock(mutex_);
+        if (const OfferPtr offer = state_.offer_of(gone->rid_text))
+            state_.erase_offer(*parse_offer_rid(offer->rid));
+        else
+            --parent.containers_without_offer;
+        parent.containers.erase(gone->rid.number, gone->id);
+    }
+    for (const PartitionRange& range : gone->ranges->ranges)
+        deps_.cache.erase_partition(range.partition->identity().id);
+    return {};
+}
+
+}  // namespace orrery::catalog

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "catalog/definition.h"
+#include "catalog/meta_commit.h"
+#include "catalog/records.h"
+#include "catalog/state.h"
+
+namespace orrery::catalog {
+
+/// The catalog over one store. Invariants:
+///  - write_mutex_ is held for a whole change, so that a writer may read state_ without mutex_;
+///  - state_ changes only after the change is durable, under mutex_;
+///  - numbers (databases, containers, partitions, …) are handed out once, ever.
+class CatalogImpl final : public Catalog {
+public:
+    explicit CatalogImpl(const Deps& deps);
+
+    Status load_all();
+
+    DatabasePtr find_database(std::string_view name_or_rid) const override;
+    ContainerPtr find_container(std::string_view database,
+                                std::string_view container) const override;
+    UserPtr find_user(std::string_view database, std::string_view user) const override;
+    PermissionPtr find_permission(std::string_view database, std::string_view user,
+                                  std::string_view permission) const override;
+    OfferPtr find_offer(std::string_view rid) const override;
+    OfferPtr offer_of(std::string_view resource_rid) const override;
+
+    Page<DatabasePtr> list_databases(const PageRequest& page) const override;
+    Page<ContainerPtr> list_containers(const Database& database,
+                                       const PageRequest& page) const override;
+    Page<UserPtr> list_users(const Database& database, const PageRequest& page) const override;
+    Page<PermissionPtr> list_permissions(const User& user, const PageRequest& page) const override;
+    std::vector<OfferPtr> list_offers() const override;
+    std::vector<ContainerPtr> all_containers() const override;
+
+    Result<DatabasePtr> create_database(const json::Value& body,
+                                        const ThroughputRequest& throughput) override;
+    Status delete_database(std::string_view database, std::string_view if_match) override;
+
+    Result<ContainerPtr> create_container(std::string_view database, const json::Value& body,
+                                          const ThroughputRequest& throughput,
+                                          bool allow_missing_key) override;
+    Result<ContainerPtr> replace_container(std::string_view database, std::string_view container,
+                                           const json::Value& body,
+                                           std::string_view if_match) override;
+    Status delete_container(std::string_view database, std::string_view container,
+                            std::string_view if_match) override;
+
+    Result<UserChange> create_user(std::string_view database, const json::Value& body,
+                                   Upsert upsert) override;
+    Result<UserPtr> replace_user(std::string_view database, std::string_view user,
+                                 const json::Value& body, std::string_view if_match) override;
+    Status delete_user(std::string_view database, std::string_view user,
+                       std::string_view if_match) override;
+    Result<PermissionChange> create_permission(std::string_view database, std::string_view user,
+                                               const json::Value& body, Upsert upsert) override;
+    Result<PermissionPtr> replace_permission(std::string_view database, std::string_view user,
+                                             std::string_view permission, const json::Value& body,
+                                             std::string_view if_match) override;
+    Status delete_permission(std::string_view database, std::string_view user,
+                             std::string_view permission, std::string_view if_match) override;
+
+    Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body, Migrate migrate,
+                                   std::string_view if_match) override;
+
+    const std::string& signing_secret() const override { return secret_; }
+
+private:
+    using WriteLock = std::scoped_lock<std::mutex>;
+
+    /// Throughput of a container to be created, and what follows from it.
+    struct ContainerPlan {
+        std::optional<ThroughputRequest> own;  ///< none: shares its database's
+        uint32_t partitions = 1;
+    };
+    /// A permission's body, checked.
+    struct PermissionBody {
+        std::string id;
+        PermissionMode mode = PermissionMode::kRead;
+        std::string resource;
+        std::string partition_key;
+        std::string scope;  ///< what it opens, whichever way the link was written
+    };
+
+    // All below: the caller holds write_mutex_, or nothing else runs yet (load).
+    Version new_version() const;
+    /// Makes `change` durable, with the account record when it is new or changed.
+    Status commit(MetaChange change, const records::Account& account);
+    Status commit(MetaChange change) { return commit(std::move(change), state_.account); }
+    Result<DatabaseNode*> owner(std::string_view database);
+    Result<UserNode*> user_owner(std::string_view database, std::string_view user);
+
+    Result<ContainerPlan> plan_container(const DatabaseNode& database, const Definition& definition,
+                                         const ThroughputRequest& throughput) const;
+    /// Opens the partitions of a record's map; `partitions` are their records, in map order.
+    Result<ContainerPtr> build_container(const records::Container& record, DatabasePtr database,
+                                         partition::ContainerSettings settings,
+                                         const std::vector<records::Partition>& partitions);
+    Result<bool> is_empty(const Container& container) const;
+    void remove_container(const ContainerNode& node, MetaChange& change) const;
+
+    Result<PermissionBody> read_permission(const UserNode& user, const json::Value& body) const;
+    Result<std::string> permission_scope(std::string_view resource,
+                                         std::string_view partition_key) const;
+    /// 409 when the user has another permission (not number `except`) on the same scope.
+    Status check_scope_free(const UserNode& user, std::string_view scope, uint64_t except) const;
+    Result<PermissionPtr> store_permission(UserNode& user, uint64_t number, PermissionBody body);
+    Result<UserPtr> store_user(DatabaseNode& database, UserNode& user, std::string id);
+
+    Result<int64_t> storage_kb(const Offer& offer) const;
+
+    Status load_record(std::string_view key, std::string_view value, struct Loaded& loaded);
+    Status load_containers(struct Loaded& loaded);
+    Status load_offers(struct Loaded& loaded);
+    Status replay();
+
+    const Deps deps_;
+    std::mutex write_mutex_;
+    mutable std::shared_mutex mutex_;
+    State state_;         // guarded by mutex_
+    std::string secret_;  // constant after load
+};
+
+OfferPtr make_offer(const records::Offer& record);
+records::Offer offer_record(uint32_t number, const DatabaseRid& database, uint32_t container,
+                            const ThroughputRequest& throughput, Version version);
+UserPtr make_user(const records::User& record, DatabasePtr database);
+PermissionPtr make_permission(const records::Permission& record, UserPtr user);
+DatabasePtr make_database(const records::Database& record);
+
+}  // namespace orrery::catalog

@@ -1,0 +1,314 @@
+#include "catalog/definition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "base/limits.h"
+#include "catalog/names.h"
+#include "json/parse.h"
+#include "json/write.h"
+
+namespace orrery::catalog {
+namespace {
+
+constexpr std::string_view kLegacyKey =
+    R"({"paths":["/_partitionKey"],"kind":"Hash","systemKey":true})";
+
+Error bad_member(std::string_view name, std::string_view expected) {
+    return errors::bad_request(
+        fmt::format("The container's property '{}' is invalid: it must be {}.", name, expected));
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view json_text) {
+    if (!out.empty()) out += ',';
+    json::write_string(out, name);
+    out += ':';
+    out += json_text;
+}
+
+/// True when `list` (a member of `policy`) is missing, null or an empty array.
+bool lists_nothing(const json::Value& policy, std::string_view list) {
+    const json::Value entries = policy.member(list);
+    return is_absent(entries) || (entries.is_array() && entries.elements().empty());
+}
+
+bool is_empty_array(const json::Value& value) {
+    return value.is_array() && value.elements().empty();
+}
+
+/// Policies that would have to be enforced and are not. What asks for nothing is let through.
+Status refuse_unenforced(const json::Value& body) {
+    constexpr std::string_view kAdvice = "Create the container without this property.";
+    const auto refuse = [&](std::string_view name) {
+        return Status(
+            errors::not_supported(fmt::format("The container's property '{}'", name), kAdvice));
+    };
+    const auto policy = [&](std::string_view name, std::string_view list) -> Status {
+        const json::Value value = body.member(name);
+        if (is_absent(value)) return {};
+        if (!value.is_object()) return Status(bad_member(name, "an object"));
+        return lists_nothing(value, list) ? Status() : refuse(name);
+    };
+    TRY_STATUS(policy("vectorEmbeddingPolicy", "vectorEmbeddings"));
+    TRY_STATUS(policy("fullTextPolicy", "fullTextPaths"));
+    TRY_STATUS(policy("clientEncryptionPolicy", "includedPaths"));
+    TRY_STATUS(policy("dataMaskingPolicy", "includedPaths"));
+    for (std::string_view name : {"materializedViewDefinition", "globalSecondaryIndexDefinition",
+                                  "materializedViews", "globalSecondaryIndexes"}) {
+        const json::Value value = body.member(name);
+        if (!is_absent(value) && !is_empty_array(value)) return refuse(name);
+    }
+    const json::Value analytical = body.member("analyticalStorageTtl");
+    if (!is_absent(analytical)) {
+        const auto seconds = integral(analytical);
+        if (!seconds || *seconds < -1 || *seconds > limits::kTtlSecondsMax)
+            return Status(bad_member("analyticalStorageTtl", "null, -1 or a number of seconds"));
+        if (*seconds != 0) return refuse("analyticalStorageTtl");
+    }
+    return {};
+}
+
+Result<std::string> read_conflict_resolution(const json::Value& policy) {
+    std::string path = "/_ts";
+    if (!is_absent(policy)) {
+        if (!policy.is_object()) return bad_member("conflictResolutionPolicy", "an object");
+        const json::Value mode = policy.member("mode");
+        const json::Value given_path = policy.member("conflictResolutionPath");
+        const json::Value procedure = policy.member("conflictResolutionProcedure");
+        if (mode.is_string() && equals_ignore_case(mode.as_string(), "custom"))
+            return errors::not_supported(
+                "The container's property 'conflictResolutionPolicy' with mode Custom",
+                "Use the mode LastWriterWins.");
+        if (!is_absent(mode) &&
+            (!mode.is_string() || !equals_ignore_case(mode.as_string(), "lastwriterwins")))
+            return bad_member("conflictResolutionPolicy.mode", "'LastWriterWins' or 'Custom'");
+        if (!is_absent(procedure) && !(procedure.is_string() && procedure.as_string().empty()))
+            return bad_member("conflictResolutionPolicy.conflictResolutionProcedure",
+                              "empty with the mode LastWriterWins");
+        if (!is_absent(given_path)) {
+            if (!given_path.is_string())
+                return bad_member("conflictResolutionPolicy.conflictResolutionPath", "a string");
+            if (!given_path.as_string().empty()) path = given_path.as_string();
+        }
+        if (path != "/_ts")
+            TRY_STATUS(parse_member_path(path, "The conflict resolution path").status().clone());
+    }
+    std::string out = R"({"mode":"LastWriterWins","conflictResolutionPath":)";
+    json::write_string(out, path);
+    out += R"(,"conflictResolutionProcedure":""})";
+    return out;
+}
+
+Result<std::string> read_geospatial(const json::Value& config) {
+    if (!is_absent(config)) {
+        if (!config.is_object()) return bad_member("geospatialConfig", "an object");
+        const json::Value type = config.member("type");
+        if (type.is_string() && equals_ignore_case(type.as_string(), "geometry"))
+            return errors::not_supported(
+                "The container's property 'geospatialConfig' with type Geometry",
+                "Use the type Geography.");
+        if (!is_absent(type) &&
+            (!type.is_string() || !equals_ignore_case(type.as_string(), "geography")))
+            return bad_member("geospatialConfig.type", "'Geography' or 'Geometry'");
+    }
+    return std::string(R"({"type":"Geography"})");
+}
+
+Result<std::optional<int64_t>> read_default_ttl(const json::Value& ttl) {
+    if (is_absent(ttl)) return std::optional<int64_t>();
+    const auto seconds = integral(ttl);
+    if (!seconds || (*seconds != -1 && (*seconds < 1 || *seconds > limits::kTtlSecondsMax)))
+        return bad_member("defaultTtl", fmt::format("-1 or an integer between 1 and {} (null: off)",
+                                                    limits::kTtlSecondsMax));
+    return std::optional<int64_t>(*seconds);
+}
+
+/// Empty text: no such policy. A retention asks for all versions of items to be kept.
+Result<std::string> read_change_feed(const json::Value& policy) {
+    if (is_absent(policy)) return std::string();
+    if (!policy.is_object()) return bad_member("changeFeedPolicy", "an object");
+    const json::Value retention = policy.member("retentionDuration");
+    const auto minutes = is_absent(retention) ? std::optional<int64_t>(0) : integral(retention);
+    if (!minutes || *minutes < 0)
+        return bad_member("changeFeedPolicy.retentionDuration", "a number of minutes");
+    if (*minutes > 0)
+        return errors::not_supported("The container's property 'changeFeedPolicy' with a retention",
+                                     "The latest-version change feed needs no policy.");
+    return std::string(R"({"retentionDuration":0})");
+}
+
+Result<std::string> read_computed_properties(const json::Value& list) {
+    if (is_absent(list)) return std::string();
+    if (!list.is_array()) return bad_member("computedProperties", "an array");
+    if (!list.elements().empty())
+        return errors::not_supported("The container's property 'computedProperties'",
+                                     "Create the container without this property.");
+    return std::string("[]");
+}
+
+Result<std::vector<json::MemberPath>> read_unique_key(const json::Value& key,
+                                                      std::string& json_text) {
+    const json::Value paths = key.member("paths");
+    if (!paths.is_array() || paths.elements().empty() ||
+        paths.elements().size() > limits::kUniqueKeyPathsMax)
+        return bad_member("uniqueKeyPolicy.uniqueKeys[].paths",
+                          fmt::format("an array of 1 to {} paths", limits::kUniqueKeyPathsMax));
+    std::vector<json::MemberPath> out;
+    json_text += R"({"paths":[)";
+    for (const json::Value& path : paths.elements()) {
+        if (!path.is_string())
+            return bad_member("uniqueKeyPolicy.uniqueKeys[].paths", "an array of strings");
+        TRY(json::MemberPath names, parse_member_path(path.as_string(), "The unique key path"));
+        if (std::find(out.begin(), out.end(), names) != out.end())
+            return errors::bad_request(fmt::format(
+                "The unique key path '{}' appears twice in one key.", excerpt(path.as_string())));
+        if (!out.empty()) json_text += ',';
+        json::write_string(json_text, path.as_string());
+        out.push_back(std::move(names));
+    }
+    json_text += "]}";
+    return out;
+}
+
+/// Empty text: no such policy.
+Result<std::string> read_unique_keys(const json::Value& policy,
+                                     std::vector<std::vector<json::MemberPath>>& out) {
+    if (is_absent(policy)) return std::string();
+    if (!policy.is_object()) return bad_member("uniqueKeyPolicy", "an object");
+    const json::Value keys = policy.member("uniqueKeys");
+    std::string json_text = R"({"uniqueKeys":[)";
+    if (!is_absent(keys)) {
+        if (!keys.is_array() || keys.elements().size() > limits::kUniqueKeysMax)
+            return bad_member("uniqueKeyPolicy.uniqueKeys",
+                              fmt::format("an array of at most {} keys", limits::kUniqueKeysMax));
+        for (const json::Value& key : keys.elements()) {
+            if (!out.empty()) json_text += ',';
+            TRY(auto paths, read_unique_key(key, json_text));
+            if (std::find(out.begin(), out.end(), paths) != out.end())
+                return errors::bad_request("The unique key policy names the same key twice.");
+            out.push_back(std::move(paths));
+        }
+    }
+    json_text += "]}";
+    return json_text;
+}
+
+/// Everything but `id`, with key and unique keys as given (a replace substitutes the stored ones).
+Result<Definition> read_policies(const json::Value& body, const json::Value& key,
+                                 const json::Value& unique_keys) {
+    Definition out;
+    TRY_STATUS(refuse_unenforced(body));
+    TRY(out.settings.key, partition::parse_partition_key_definition(key));
+    const json::Value indexing = body.member("indexingPolicy");
+    TRY(out.settings.indexing,
+        index::parse_indexing_policy(indexing.is_null() ? json::Value() : indexing));
+    TRY(std::string unique_text, read_unique_keys(unique_keys, out.settings.unique_keys));
+    TRY(std::string conflicts, read_conflict_resolution(body.member("conflictResolutionPolicy")));
+    TRY(out.settings.default_ttl, read_default_ttl(body.member("defaultTtl")));
+    TRY(std::string change_feed, read_change_feed(body.member("changeFeedPolicy")));
+    TRY(std::string geospatial, read_geospatial(body.member("geospatialConfig")));
+    TRY(std::string computed, read_computed_properties(body.member("computedProperties")));
+
+    append_member(out.tail, "indexingPolicy", out.settings.indexing.json);
+    append_member(out.tail, "partitionKey", partition_key_definition_json(out.settings.key));
+    if (!unique_text.empty()) append_member(out.tail, "uniqueKeyPolicy", unique_text);
+    append_member(out.tail, "conflictResolutionPolicy", conflicts);
+    if (out.settings.default_ttl)
+        append_member(out.tail, "defaultTtl", std::to_string(*out.settings.default_ttl));
+    if (!change_feed.empty()) append_member(out.tail, "changeFeedPolicy", change_feed);
+    append_member(out.tail, "geospatialConfig", geospatial);
+    if (!computed.empty()) append_member(out.tail, "computedProperties", computed);
+    out.tail += '}';
+    out.legacy_fixed = out.settings.key.system_key;
+    return out;
+}
+
+/// A replace may repeat the key, also without the members that the server filled in.
+Status check_same_key(const json::Value& given, const json::Value& stored) {
+    const auto same = [&](std::string_view name, const json::Value& implied) {
+        const json::Value mine = given.member(name);
+        const json::Value theirs = stored.member(name);
+        if (is_absent(mine)) return true;
+        return json::to_text(mine, json::NumberForm::kCanonical) ==
+               json::to_text(theirs.is_undefined() ? implied : theirs,
+                             json::NumberForm::kCanonical);
+    };
+    const json::Value one = json::Value::integer(1);
+    if (given.is_object() && !is_absent(given.member("paths")) && same("paths", {}) &&
+        same("kind", json::Value::string("Hash")) && same("version", one))
+        return {};
+    return Status(errors::bad_request(
+        "The container's property 'partitionKey' cannot be changed after its creation."));
+}
+
+/// The order of constraints, and of paths in one, has no meaning.
+std::vector<std::vector<json::MemberPath>> sorted(std::vector<std::vector<json::MemberPath>> keys) {
+    for (auto& paths : keys) std::sort(paths.begin(), paths.end());
+    std::sort(keys.begin(), keys.end());
+    return keys;
+}
+
+std::vector<std::string> sorted_texts(const std::vector<index::IndexPath>& paths) {
+    std::vector<std::string> out;
+    out.reserve(paths.size());
+    for (const index::IndexPath& path : paths) out.push_back(path.text);
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+}  // namespace
+
+std::string definition_json(std::string_view id, std::string_view tail) {
+    std::string out = R"({"id":)";
+    json::write_string(out, id);
+    out += ',';
+    out += tail;
+    return out;
+}
+
+Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key) {
+    json::Arena arena;
+    json::Value key = body.member("partitionKey");
+    if (is_absent(key)) {
+        if (!allow_missing_key) return errors::missing_property("partitionKey");
+        TRY(key, json::parse(kLegacyKey, arena));
+    }
+    return read_policies(body, key, body.member("uniqueKeyPolicy"));
+}
+
+Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition) {
+    json::Arena arena;
+    TRY(const json::Value stored, json::parse(stored_definition, arena));
+    const json::Value stored_key = stored.member("partitionKey");
+    const json::Value stored_unique = stored.member("uniqueKeyPolicy");
+    const json::Value key = body.member("partitionKey");
+    if (!is_absent(key)) TRY_STATUS(check_same_key(key, stored_key));
+    const json::Value unique = body.member("uniqueKeyPolicy");
+    if (!is_absent(unique)) {
+        std::vector<std::vector<json::MemberPath>> before;
+        std::vector<std::vector<json::MemberPath>> after;
+        TRY_STATUS(read_unique_keys(stored_unique, before).status().clone());
+        TRY_STATUS(read_unique_keys(unique, after).status().clone());
+        if (sorted(std::move(before)) != sorted(std::move(after)))
+            return errors::bad_request(
+                "The container's property 'uniqueKeyPolicy' cannot be changed after its creation.");
+    }
+    return read_policies(body, stored_key, stored_unique);
+}
+
+Result<Definition> parse_stored_tail(std::string_view tail) {
+    json::Arena arena;
+    TRY(const json::Value body, json::parse("{" + std::string(tail), arena));
+    return read_policies(body, body.member("partitionKey"), body.member("uniqueKeyPolicy"));
+}
+
+bool same_indexing(const index::IndexingPolicy& a, const index::IndexingPolicy& b) {
+    return a.mode == b.mode && a.automatic == b.automatic &&
+           sorted_texts(a.included) == sorted_texts(b.included) &&
+           sorted_texts(a.excluded) == sorted_texts(b.excluded);
+}
+
+}  // namespace orrery::catalog

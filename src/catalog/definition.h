@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "json/value.h"
+#include "partition/partition.h"
+
+/// A container's definition: every property validated, defaults filled in (protocol dossier §3.1,
+/// service model §8). A policy that the server does not enforce is refused by name; members that
+/// the protocol does not know are dropped, as the service does.
+namespace orrery::catalog {
+
+struct Definition {
+    partition::ContainerSettings settings;  ///< path_key is the caller's
+    /// What follows `{"id":…,` in the container's JSON, up to and including the last brace. Equal
+    /// for containers with equal settings.
+    std::string tail;
+    bool legacy_fixed = false;
+};
+
+/// `{"id":"c",` + tail.
+std::string definition_json(std::string_view id, std::string_view tail);
+
+/// A create's body. `allow_missing_key`: without partition key it is a legacy fixed container.
+Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key);
+
+/// A replace's body against what is stored: key and unique keys may be left out and must not
+/// change; everything else that is left out goes back to its default.
+Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition);
+
+/// What was stored earlier.
+Result<Definition> parse_stored_tail(std::string_view tail);
+
+/// True when the same items get the same index entries under both.
+bool same_indexing(const index::IndexingPolicy& a, const index::IndexingPolicy& b);
+
+}  // namespace orrery::catalog

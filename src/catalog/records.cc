@@ -1,0 +1,366 @@
+#include "catalog/records.h"
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/encoding.h"
+#include "base/errors.h"
+
+namespace orrery::catalog::records {
+namespace {
+
+constexpr uint8_t kFormatVersion = 1;
+constexpr char kCatalogByte = 'C';
+
+std::string kind_prefix(Kind kind) {
+    std::string key = catalog_prefix();
+    key.push_back(static_cast<char>(kind));
+    return key;
+}
+
+std::string begin_value() {
+    return std::string(1, static_cast<char>(kFormatVersion));
+}
+
+// Signed numbers of a record are -1 or more.
+void append_number(std::string& out, int64_t v) {
+    append_varint(out, static_cast<uint64_t>(v + 1));
+}
+int64_t take_number(ByteReader& in) {
+    return static_cast<int64_t>(in.varint()) - 1;
+}
+
+void append_optional(std::string& out, const std::optional<int64_t>& v) {
+    out.push_back(v ? '\1' : '\0');
+    if (v) append_number(out, *v);
+}
+std::optional<int64_t> take_optional(ByteReader& in) {
+    if (in.u8() == 0) return std::nullopt;
+    return take_number(in);
+}
+
+void append_version(std::string& out, const Version& version) {
+    append_bytes(out, version.etag);
+    append_number(out, version.ts);
+}
+Version take_version(ByteReader& in) {
+    Version version;
+    version.etag = in.bytes();
+    version.ts = take_number(in);
+    return version;
+}
+
+uint32_t take_u32(ByteReader& in) {
+    return static_cast<uint32_t>(in.varint());
+}
+
+void append_sip_key(std::string& out, const SipKey& key) {
+    append_u64_le(out, key.k0);
+    append_u64_le(out, key.k1);
+}
+SipKey take_sip_key(ByteReader& in) {
+    SipKey key;
+    key.k0 = in.u64_le();
+    key.k1 = in.u64_le();
+    return key;
+}
+
+Error damaged(std::string_view key, std::string_view what) {
+    return errors::internal(
+        fmt::format("The catalog record {} {}. Run `orrery check` on the data folder.",
+                    hex_encode_upper(key), what));
+}
+
+/// Key and value of one record while it is read.
+struct Reader {
+    Reader(std::string_view key_in, std::string_view value_in)
+        : whole_key(key_in),
+          key(key_in.substr(std::min<size_t>(key_in.size(), 6))),
+          value(value_in) {
+        version = value.u8();
+    }
+    /// After the last field: all was there and nothing is left.
+    Status finish() const {
+        if (version > kFormatVersion)
+            return Status(damaged(whole_key, "was written by a newer version of this server"));
+        if (version == 0 || !key.ok() || !key.at_end() || !value.ok() || !value.at_end())
+            return Status(damaged(whole_key, "is damaged"));
+        return {};
+    }
+    std::string_view whole_key;
+    ByteReader key;
+    ByteReader value;
+    uint8_t version = 0;
+};
+
+}  // namespace
+
+std::string catalog_prefix() {
+    return storage::keys::partition(0) + kCatalogByte;
+}
+std::string account_key() {
+    return kind_prefix(Kind::kAccount);
+}
+std::string database_key(const DatabaseRid& rid) {
+    std::string key = kind_prefix(Kind::kDatabase);
+    append_u32_be(key, rid.number);
+    return key;
+}
+std::string container_key(const ContainerRid& rid) {
+    std::string key = kind_prefix(Kind::kContainer);
+    append_u32_be(key, rid.database.number);
+    append_u32_be(key, rid.number);
+    return key;
+}
+std::string partition_key(storage::PartitionId id) {
+    std::string key = kind_prefix(Kind::kPartition);
+    append_u32_be(key, id);
+    return key;
+}
+std::string offer_key(uint32_t number) {
+    std::string key = kind_prefix(Kind::kOffer);
+    append_u32_be(key, number);
+    return key;
+}
+std::string user_key(const UserRid& rid) {
+    std::string key = kind_prefix(Kind::kUser);
+    append_u32_be(key, rid.database.number);
+    append_u32_be(key, rid.number);
+    return key;
+}
+std::string permission_key(const PermissionRid& rid) {
+    std::string key = kind_prefix(Kind::kPermission);
+    append_u32_be(key, rid.user.database.number);
+    append_u32_be(key, rid.user.number);
+    append_u64_be(key, rid.number);
+    return key;
+}
+std::string key(const Database& record) {
+    return database_key(record.rid);
+}
+std::string key(const Container& record) {
+    return container_key(record.rid);
+}
+std::string key(const Partition& record) {
+    return partition_key(record.id);
+}
+std::string key(const Offer& record) {
+    return offer_key(record.number);
+}
+std::string key(const User& record) {
+    return user_key(record.rid);
+}
+std::string key(const Permission& record) {
+    return permission_key(record.rid);
+}
+
+std::optional<Kind> kind_of(std::string_view key) {
+    const std::string prefix = catalog_prefix();
+    if (key.size() <= prefix.size() || !key.starts_with(prefix)) return std::nullopt;
+    const auto kind = static_cast<uint8_t>(key[prefix.size()]);
+    if (kind < static_cast<uint8_t>(Kind::kAccount) ||
+        kind > static_cast<uint8_t>(Kind::kPermission))
+        return std::nullopt;
+    return static_cast<Kind>(kind);
+}
+
+std::string encode(const Account& record) {
+    std::string out = begin_value();
+    append_bytes(out, record.secret);
+    append_varint(out, record.next_database);
+    append_varint(out, record.next_offer);
+    append_varint(out, record.next_partition);
+    return out;
+}
+
+Result<Account> decode_account(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    Account out;
+    out.secret = in.value.bytes();
+    out.next_database = take_u32(in.value);
+    out.next_offer = take_u32(in.value);
+    out.next_partition = take_u32(in.value);
+    TRY_STATUS(in.finish());
+    return out;
+}
+
+std::string encode(const Database& record) {
+    std::string out = begin_value();
+    append_bytes(out, record.id);
+    append_version(out, record.version);
+    append_varint(out, record.next_container);
+    append_varint(out, record.next_user);
+    return out;
+}
+
+Result<Database> decode_database(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    Database out;
+    out.rid.number = in.key.u32_be();
+    out.id = in.value.bytes();
+    out.version = take_version(in.value);
+    out.next_container = take_u32(in.value);
+    out.next_user = take_u32(in.value);
+    TRY_STATUS(in.finish());
+    return out;
+}
+
+std::string encode(const Container& record) {
+    std::string out = begin_value();
+    append_bytes(out, record.id);
+    append_version(out, record.version);
+    append_bytes(out, record.tail);
+    append_sip_key(out, record.path_key);
+    append_varint(out, record.settings_version);
+    append_varint(out, record.map_version);
+    append_number(out, record.map_ts);
+    append_varint(out, record.next_range);
+    append_varint(out, record.ranges.size());
+    for (const Range& range : record.ranges) {
+        append_varint(out, range.number);
+        append_varint(out, range.partition);
+        append_varint(out, range.parents.size());
+        for (uint32_t parent : range.parents) append_varint(out, parent);
+    }
+    return out;
+}
+
+Result<Container> decode_container(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    Container out;
+    out.rid.database.number = in.key.u32_be();
+    out.rid.number = in.key.u32_be();
+    out.id = in.value.bytes();
+    out.version = take_version(in.value);
+    out.tail = in.value.bytes();
+    out.path_key = take_sip_key(in.value);
+    out.settings_version = in.value.varint();
+    out.map_version = in.value.varint();
+    out.map_ts = take_number(in.value);
+    out.next_range = take_u32(in.value);
+    const uint64_t range_count = in.value.varint();
+    for (uint64_t i = 0; i < range_count && in.value.ok(); ++i) {
+        Range range;
+        range.number = take_u32(in.value);
+        range.partition = take_u32(in.value);
+        const uint64_t parent_count = in.value.varint();
+        for (uint64_t j = 0; j < parent_count && in.value.ok(); ++j)
+            range.parents.push_back(take_u32(in.value));
+        out.ranges.push_back(std::move(range));
+    }
+    TRY_STATUS(in.finish());
+    if (out.ranges.empty()) return damaged(key, "has no partitions");
+    return out;
+}
+
+std::string encode(const Partition& record) {
+    std::string out = begin_value();
+    append_u32_be(out, record.container.database.number);
+    append_u32_be(out, record.container.number);
+    append_varint(out, record.range_number);
+    append_varint(out, record.rid_prefix);
+    append_bytes(out, record.epk_min);
+    append_bytes(out, record.epk_max);
+    append_varint(out, record.settings_version);
+    append_sip_key(out, record.path_key);
+    append_bytes(out, record.tail);
+    return out;
+}
+
+Result<Partition> decode_partition(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    Partition out;
+    out.id = in.key.u32_be();
+    out.container.database.number = in.value.u32_be();
+    out.container.number = in.value.u32_be();
+    out.range_number = take_u32(in.value);
+    out.rid_prefix = take_u32(in.value);
+    out.epk_min = in.value.bytes();
+    out.epk_max = in.value.bytes();
+    out.settings_version = in.value.varint();
+    out.path_key = take_sip_key(in.value);
+    out.tail = in.value.bytes();
+    TRY_STATUS(in.finish());
+    return out;
+}
+
+std::string encode(const Offer& record) {
+    std::string out = begin_value();
+    append_u32_be(out, record.database.number);
+    append_u32_be(out, record.container);
+    append_version(out, record.version);
+    append_optional(out, record.manual);
+    append_optional(out, record.autoscale_max);
+    append_optional(out, record.increment_percent);
+    append_number(out, record.highest_ever);
+    append_number(out, record.storage_kb_ever);
+    return out;
+}
+
+Result<Offer> decode_offer(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    Offer out;
+    out.number = in.key.u32_be();
+    out.database.number = in.value.u32_be();
+    out.container = in.value.u32_be();
+    out.version = take_version(in.value);
+    out.manual = take_optional(in.value);
+    out.autoscale_max = take_optional(in.value);
+    out.increment_percent = take_optional(in.value);
+    out.highest_ever = take_number(in.value);
+    out.storage_kb_ever = take_number(in.value);
+    TRY_STATUS(in.finish());
+    if (out.manual.has_value() == out.autoscale_max.has_value())
+        return damaged(key, "is neither manual nor autoscale");
+    return out;
+}
+
+std::string encode(const User& record) {
+    std::string out = begin_value();
+    append_bytes(out, record.id);
+    append_version(out, record.version);
+    append_varint(out, record.next_permission);
+    return out;
+}
+
+Result<User> decode_user(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    User out;
+    out.rid.database.number = in.key.u32_be();
+    out.rid.number = in.key.u32_be();
+    out.id = in.value.bytes();
+    out.version = take_version(in.value);
+    out.next_permission = in.value.varint();
+    TRY_STATUS(in.finish());
+    return out;
+}
+
+std::string encode(const Permission& record) {
+    std::string out = begin_value();
+    append_bytes(out, record.id);
+    append_version(out, record.version);
+    out.push_back(static_cast<char>(record.mode));
+    append_bytes(out, record.resource);
+    append_bytes(out, record.partition_key);
+    return out;
+}
+
+Result<Permission> decode_permission(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    Permission out;
+    out.rid.user.database.number = in.key.u32_be();
+    out.rid.user.number = in.key.u32_be();
+    out.rid.number = in.key.u64_be();
+    out.id = in.value.bytes();
+    out.version = take_version(in.value);
+    const uint8_t mode = in.value.u8();
+    out.mode = mode == 0 ? PermissionMode::kRead : PermissionMode::kAll;
+    out.resource = in.value.bytes();
+    out.partition_key = in.value.bytes();
+    TRY_STATUS(in.finish());
+    if (mode > static_cast<uint8_t>(PermissionMode::kAll))
+        return damaged(key, "has an unknown mode");
+    return out;
+}
+
+}  // namespace orrery::catalog::records

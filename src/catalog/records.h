@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "catalog/resources.h"
+#include "storage/keys.h"
+
+/// What the catalog keeps in Family::kMeta, below partition id 0 (docs/formats/catalog.md). One
+/// record per resource; each value begins with a format version.
+namespace orrery::catalog::records {
+
+enum class Kind : uint8_t {
+    kAccount = 1,
+    kDatabase = 2,
+    kContainer = 3,
+    kPartition = 4,
+    kOffer = 5,
+    kUser = 6,
+    kPermission = 7,
+};
+
+/// Counters hold the next number to hand out: numbers are never used twice.
+struct Account {
+    std::string secret;
+    uint32_t next_database = 1;
+    uint32_t next_offer = 1;
+    storage::PartitionId next_partition = 1;
+};
+struct Database {
+    DatabaseRid rid;
+    std::string id;
+    Version version;
+    uint32_t next_container = 1;  ///< without the container bit
+    uint32_t next_user = 1;
+};
+/// A range of a container's map; the rest of it is in the partition's own record.
+struct Range {
+    uint32_t number = 0;
+    storage::PartitionId partition = 0;
+    std::vector<uint32_t> parents;
+};
+struct Container {
+    ContainerRid rid;
+    std::string id;
+    Version version;
+    std::string tail;  ///< definition.h
+    SipKey path_key;
+    uint64_t settings_version = 1;
+    uint64_t map_version = 1;
+    int64_t map_ts = 0;
+    uint32_t next_range = 0;
+    std::vector<Range> ranges;
+};
+/// All that a partition needs to come up without the catalog.
+struct Partition {
+    storage::PartitionId id = 0;
+    ContainerRid container;
+    uint32_t range_number = 0;
+    uint32_t rid_prefix = 0;
+    std::string epk_min;
+    std::string epk_max;
+    uint64_t settings_version = 1;
+    SipKey path_key;
+    std::string tail;
+};
+struct Offer {
+    uint32_t number = 0;
+    DatabaseRid database;
+    uint32_t container = 0;  ///< 0: the database's own
+    Version version;
+    std::optional<int64_t> manual;
+    std::optional<int64_t> autoscale_max;
+    std::optional<int64_t> increment_percent;
+    int64_t highest_ever = 0;
+    int64_t storage_kb_ever = 0;
+};
+struct User {
+    UserRid rid;
+    std::string id;
+    Version version;
+    uint64_t next_permission = 1;
+};
+struct Permission {
+    PermissionRid rid;
+    std::string id;
+    Version version;
+    PermissionMode mode = PermissionMode::kRead;
+    std::string resource;
+    std::string partition_key;
+};
+
+std::string catalog_prefix();  ///< of all keys
+std::string account_key();
+std::string key(const Database& record);
+std::string key(const Container& record);
+std::string key(const Partition& record);
+std::string key(const Offer& record);
+std::string key(const User& record);
+std::string key(const Permission& record);
+std::string database_key(const DatabaseRid& rid);
+std::string container_key(const ContainerRid& rid);
+std::string partition_key(storage::PartitionId id);
+std::string offer_key(uint32_t number);
+std::string user_key(const UserRid& rid);
+std::string permission_key(const PermissionRid& rid);
+
+std::string encode(const Account& record);
+std::string encode(const Database& record);
+std::string encode(const Container& record);
+std::string encode(const Partition& record);
+std::string encode(const Offer& record);
+std::string encode(const User& record);
+std::string encode(const Permission& record);
+
+/// The kind of a key of the catalog; nullopt for a foreign one.
+std::optional<Kind> kind_of(std::string_view key);
+
+// Errors (500) say which record is damaged or of a newer format.
+Result<Account> decode_account(std::string_view key, std::string_view value);
+Result<Database> decode_database(std::string_view key, std::string_view value);
+Result<Container> decode_container(std::string_view key, std::string_view value);
+Result<Partition> decode_partition(std::string_view key, std::string_view value);
+Result<Offer> decode_offer(std::string_view key, std::string_view value);
+Result<User> decode_user(std::string_view key, std::string_view value);
+Result<Permission> decode_permission(std::string_view key, std::string_view value);
+
+}  // namespace orrery::catalog::records

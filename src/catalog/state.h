@@ -1,0 +1,106 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "catalog/records.h"
+#include "catalog/resources.h"
+
+namespace orrery::catalog {
+
+/// Map by name with look-ups by string_view.
+struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+};
+template <typename Value>
+using NameMap = absl::flat_hash_map<std::string, Value, NameHash, std::equal_to<>>;
+
+/// Children of one parent: in creation order by number, and by name. Owned by State.
+template <typename Node>
+class Children {
+public:
+    using Map = std::map<uint64_t, Node>;
+
+    Node* find(std::string_view name) {
+        const auto it = numbers_.find(name);
+        return it == numbers_.end() ? nullptr : &nodes_.at(it->second);
+    }
+    const Node* find(std::string_view name) const {
+        return const_cast<Children*>(this)->find(name);
+    }
+    Node* find_number(uint64_t number) {
+        const auto it = nodes_.find(number);
+        return it == nodes_.end() ? nullptr : &it->second;
+    }
+    const Node* find_number(uint64_t number) const {
+        return const_cast<Children*>(this)->find_number(number);
+    }
+    Node& add(uint64_t number, std::string_view name, Node node) {
+        numbers_.insert_or_assign(std::string(name), number);
+        return nodes_.insert_or_assign(number, std::move(node)).first->second;
+    }
+    void rename(uint64_t number, std::string_view from, std::string_view to) {
+        if (from == to) return;
+        numbers_.erase(std::string(from));
+        numbers_.insert_or_assign(std::string(to), number);
+    }
+    void erase(uint64_t number, std::string_view name) {
+        numbers_.erase(std::string(name));
+        nodes_.erase(number);
+    }
+    size_t size() const { return nodes_.size(); }
+    const Map& nodes() const { return nodes_; }
+
+private:
+    Map nodes_;
+    NameMap<uint64_t> numbers_;
+};
+
+struct ContainerNode {
+    ContainerPtr container;
+    records::Container record;
+};
+struct PermissionNode {
+    PermissionPtr permission;
+};
+struct UserNode {
+    UserPtr user;
+    records::User record;
+    Children<PermissionNode> permissions;
+};
+struct DatabaseNode {
+    DatabasePtr database;
+    records::Database record;
+    Children<ContainerNode> containers;
+    uint32_t containers_without_offer = 0;
+    Children<UserNode> users;
+};
+
+/// The whole catalog in memory. Not locked: CatalogImpl does that.
+struct State {
+    records::Account account;
+    bool account_stored = false;  ///< false: the account record goes out with the first change
+    Children<DatabaseNode> databases;
+    std::map<uint32_t, OfferPtr> offers;
+    NameMap<uint32_t> offer_numbers;  ///< by rid of the resource
+
+    // By name, else by rid text.
+    const DatabaseNode* database(std::string_view name_or_rid) const;
+    const ContainerNode* container(std::string_view database, std::string_view name_or_rid) const;
+    const UserNode* user(std::string_view database, std::string_view name_or_rid) const;
+    static const ContainerNode* container(const DatabaseNode& database,
+                                          std::string_view name_or_rid);
+    static const UserNode* user(const DatabaseNode& database, std::string_view name_or_rid);
+    static const PermissionNode* permission(const UserNode& user, std::string_view name_or_rid);
+    OfferPtr offer_of(std::string_view resource_rid) const;
+    void set_offer(uint32_t number, OfferPtr offer);
+    void erase_offer(uint32_t number);
+};
+
+}  // namespace orrery::catalog

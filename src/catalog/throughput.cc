@@ -1,0 +1,169 @@
+#include "catalog/throughput.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/limits.h"
+#include "catalog/names.h"
+
+namespace orrery::catalog {
+namespace {
+
+constexpr int64_t kManualPerPartition = 6'000;
+constexpr int64_t kAutoscalePerPartition = 10'000;
+constexpr int64_t kFreeContainers = limits::kSharedDatabaseContainersMax;
+
+int64_t ceil_div(int64_t value, int64_t step) {
+    return (value + step - 1) / step;
+}
+int64_t round_up(int64_t value, int64_t step) {
+    return ceil_div(value, step) * step;
+}
+
+Status check_manual(int64_t value) {
+    if (value < limits::kThroughputMin || value > limits::kThroughputMax ||
+        value % limits::kThroughputStep != 0)
+        return Status(errors::bad_request(fmt::format(
+            "The offer should have valid throughput values between {} and {} inclusive in "
+            "increments of {}; {} is not.",
+            limits::kThroughputMin, limits::kThroughputMax, limits::kThroughputStep, value)));
+    return {};
+}
+
+Status check_autoscale(int64_t value) {
+    if (value < limits::kAutoscaleMin || value > limits::kThroughputMax ||
+        value % limits::kAutoscaleStep != 0)
+        return Status(errors::bad_request(fmt::format(
+            "The autoscale maximum throughput must be between {} and {} in increments of {}; "
+            "{} is not.",
+            limits::kAutoscaleMin, limits::kThroughputMax, limits::kAutoscaleStep, value)));
+    return {};
+}
+
+Error bad_member(std::string_view name, std::string_view expected) {
+    return errors::bad_request(
+        fmt::format("The member '{}' of the offer must be {}.", name, expected));
+}
+
+std::string_view without_slashes(std::string_view link) {
+    while (!link.empty() && link.front() == '/') link.remove_prefix(1);
+    while (!link.empty() && link.back() == '/') link.remove_suffix(1);
+    return link;
+}
+
+/// A body that speaks of another offer or resource is a mistake of the caller.
+Status check_identity(const json::Value& body, const Offer& stored) {
+    const auto differs = [&](std::string_view name, std::string_view expected) {
+        const json::Value given = body.member(name);
+        return !is_absent(given) && (!given.is_string() || without_slashes(given.as_string()) !=
+                                                               without_slashes(expected));
+    };
+    for (std::string_view name : {"id", "_rid"})
+        if (differs(name, stored.rid))
+            return Status(bad_member(name, fmt::format("'{}'", stored.rid)));
+    if (differs("offerResourceId", stored.resource_rid))
+        return Status(bad_member("offerResourceId", fmt::format("'{}'", stored.resource_rid)));
+    if (differs("offerVersion", "V2")) return Status(bad_member("offerVersion", "'V2'"));
+    return {};
+}
+
+Status read_autopilot(const json::Value& settings, const Offer& stored, ThroughputRequest& out) {
+    if (!settings.is_object())
+        return Status(bad_member("content.offerAutopilotSettings", "an object"));
+    const json::Value maximum = settings.member("maxThroughput");
+    out.autoscale_max = is_absent(maximum) ? stored.autoscale_max : integral(maximum);
+    if (!out.autoscale_max)
+        return Status(bad_member("content.offerAutopilotSettings.maxThroughput", "an integer"));
+    const json::Value upgrade = settings.member("autoUpgradePolicy");
+    if (is_absent(upgrade)) {
+        out.increment_percent = stored.increment_percent;
+        return {};
+    }
+    const json::Value percent = upgrade.member("throughputPolicy").member("incrementPercent");
+    out.increment_percent = integral(percent);
+    if (!out.increment_percent && !is_absent(percent))
+        return Status(bad_member(
+            "content.offerAutopilotSettings.autoUpgradePolicy.throughputPolicy.incrementPercent",
+            "an integer"));
+    return {};
+}
+
+}  // namespace
+
+Status check_throughput(const ThroughputRequest& request) {
+    if (request.manual && request.autoscale_max)
+        return Status(errors::bad_request(
+            "Manual throughput (x-ms-offer-throughput) and autoscale settings "
+            "(x-ms-cosmos-offer-autopilot-settings) exclude each other; send one of them."));
+    if (request.manual) TRY_STATUS(check_manual(*request.manual));
+    if (request.autoscale_max) TRY_STATUS(check_autoscale(*request.autoscale_max));
+    if (request.increment_percent) {
+        if (!request.autoscale_max)
+            return Status(errors::bad_request("incrementPercent needs autoscale throughput."));
+        if (*request.increment_percent < 0 || *request.increment_percent > 100)
+            return Status(errors::bad_request("incrementPercent must be between 0 and 100."));
+    }
+    return {};
+}
+
+int64_t minimum_manual(int64_t highest_ever, int64_t storage_gb, int64_t containers) {
+    const int64_t extra =
+        limits::kThroughputStep * std::max<int64_t>(containers - kFreeContainers, 0);
+    const int64_t minimum =
+        std::max({limits::kThroughputMin + extra, storage_gb, ceil_div(highest_ever, 100)});
+    return round_up(minimum, limits::kThroughputStep);
+}
+
+int64_t minimum_autoscale(int64_t highest_ever, int64_t storage_gb, int64_t containers) {
+    const int64_t extra =
+        limits::kAutoscaleStep * std::max<int64_t>(containers - kFreeContainers, 0);
+    const int64_t minimum =
+        std::max({limits::kAutoscaleMin + extra, storage_gb * 10, ceil_div(highest_ever, 10)});
+    return round_up(minimum, limits::kAutoscaleStep);
+}
+
+int64_t autoscale_from_manual(int64_t current, int64_t highest_ever, int64_t storage_gb) {
+    const int64_t start =
+        std::max({limits::kAutoscaleMin, current, ceil_div(highest_ever, 10), storage_gb * 10});
+    return std::min(round_up(start, limits::kAutoscaleStep), limits::kThroughputMax);
+}
+
+uint32_t partition_count(const ThroughputRequest& own) {
+    const int64_t count = own.autoscale_max ? ceil_div(*own.autoscale_max, kAutoscalePerPartition)
+                                            : ceil_div(own.manual.value_or(limits::kThroughputMin),
+                                                       kManualPerPartition);
+    return static_cast<uint32_t>(std::max<int64_t>(count, 1));
+}
+
+uint32_t shared_partition_count(const Offer& database_offer) {
+    return static_cast<uint32_t>(
+        std::max<int64_t>(ceil_div(database_offer.value(), kAutoscalePerPartition), 1));
+}
+
+Result<ThroughputRequest> read_offer_body(const json::Value& body, const Offer& stored) {
+    if (!body.is_object()) return errors::bad_request("The request body must be an offer object.");
+    TRY_STATUS(check_identity(body, stored));
+    ThroughputRequest out{stored.manual, stored.autoscale_max, stored.increment_percent};
+    const json::Value content = body.member("content");
+    if (is_absent(content)) return out;
+    if (!content.is_object()) return bad_member("content", "an object");
+    const json::Value rate_per_minute = content.member("offerIsRUPerMinuteThroughputEnabled");
+    if (rate_per_minute.is_bool() && rate_per_minute.as_bool())
+        return errors::not_supported("offerIsRUPerMinuteThroughputEnabled",
+                                     "Provision request units per second.");
+    const json::Value autopilot = content.member("offerAutopilotSettings");
+    if (!is_absent(autopilot)) {
+        out = {};
+        TRY_STATUS(read_autopilot(autopilot, stored, out));
+        return out;
+    }
+    const json::Value throughput = content.member("offerThroughput");
+    if (is_absent(throughput)) return out;
+    const auto manual = integral(throughput);
+    if (!manual) return bad_member("content.offerThroughput", "an integer");
+    return ThroughputRequest{manual, std::nullopt, std::nullopt};
+}
+
+}  // namespace orrery::catalog
