@@ -102,7 +102,7 @@ Status Database::prepare_folder(const StoreOptions& options) {
                 fmt::format("The data folder {} cannot be created: {}", folder_, explain(made)));
         }
     }
-    // Held before anything is read: recover_wal() must never touch the log of a living server.
+    // Held before anything is read: repair_wal() must never touch the log of a living server.
     const rocksdb::IOStatus locked = fs.LockFile(folder_ + "/ORRERY.LOCK", {}, &lock_, nullptr);
     if (!locked.ok()) {
         lock_ = nullptr;
@@ -127,8 +127,7 @@ Status Database::prepare_folder(const StoreOptions& options) {
             }
         }
     }
-    if (in_memory_ && options.file_system == nullptr) return {};
-    return recover_wal(fs, folder_, options.durability, options.read_only);
+    return {};
 }
 
 Status Database::open_database(const StoreOptions& options) {
@@ -162,19 +161,41 @@ Status Database::open_database(const StoreOptions& options) {
     index_table_options_ =
         rocksdb::Options(db_options, descriptors[static_cast<size_t>(Family::kIndex)].options);
 
+    rocksdb::Status opened = try_open(options, db_options, descriptors);
+    if (opened.IsCorruption()) {
+        WalRepair repair = repair_wal(*file_system_, {.folder = folder_,
+                                                      .durability = options.durability,
+                                                      .read_only = options.read_only,
+                                                      .hole = wal_check_->hole()});
+        if (repair.outcome == WalRepair::Outcome::kRefused) {
+            return open_error(
+                fmt::format("The data folder {} cannot be opened: {}", folder_, repair.why));
+        }
+        if (repair.outcome == WalRepair::Outcome::kCut)
+            opened = try_open(options, db_options, descriptors);
+    }
+    if (!opened.ok()) {
+        return open_error(
+            fmt::format("The data folder {} cannot be opened: {}", folder_, explain(opened)));
+    }
+    return {};
+}
+
+rocksdb::Status Database::try_open(
+    const StoreOptions& options, rocksdb::DBOptions db_options,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors) {
+    wal_check_ = std::make_unique<GroupNumberCheck>();
+    db_options.wal_filter = wal_check_.get();
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* db = nullptr;
     const rocksdb::Status opened =
         options.read_only
             ? rocksdb::DB::OpenForReadOnly(db_options, folder_, descriptors, &handles, &db)
             : rocksdb::DB::Open(db_options, folder_, descriptors, &handles, &db);
-    if (!opened.ok()) {
-        return open_error(
-            fmt::format("The data folder {} cannot be opened: {}", folder_, explain(opened)));
-    }
+    if (!opened.ok()) return opened;
     db_.reset(db);
     std::copy(handles.begin(), handles.end(), families_.begin());
-    return {};
+    return opened;
 }
 
 /// The format key stands in `meta` and `index` from the first write on: every snapshot then has a

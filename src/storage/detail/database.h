@@ -14,6 +14,7 @@
 #include <string>
 
 #include "storage/detail/partition_filter.h"
+#include "storage/detail/wal_recovery.h"
 #include "storage/store.h"
 
 namespace orrery::storage::detail {
@@ -44,7 +45,7 @@ public:
     const std::string& staging_folder() const { return staging_folder_; }
     const std::string& folder() const { return folder_; }
     bool in_memory() const { return in_memory_; }
-    /// Number of the session's first commit group (recover_wal() relies on dense numbers).
+    /// Number of the session's first commit group (GroupNumberCheck relies on dense numbers).
     uint64_t first_group_number() const { return first_group_number_; }
     PartitionFilter& filter() const { return *filter_; }
 
@@ -67,6 +68,8 @@ private:
     Database() = default;
     Status prepare_folder(const StoreOptions& options);
     Status open_database(const StoreOptions& options);
+    rocksdb::Status try_open(const StoreOptions& options, rocksdb::DBOptions db_options,
+                             const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors);
     Status check_format(const StoreOptions& options);
 
     class Listener;
@@ -79,6 +82,7 @@ private:
     std::shared_ptr<rocksdb::FileSystem> file_system_;
     std::unique_ptr<rocksdb::Env> env_;
     rocksdb::FileLock* lock_ = nullptr;
+    std::unique_ptr<GroupNumberCheck> wal_check_;  ///< RocksDB keeps a pointer to it
     std::shared_ptr<PartitionFilter> filter_ = std::make_shared<PartitionFilter>();
     std::shared_ptr<Listener> listener_;
     rocksdb::Options index_table_options_;

@@ -1,8 +1,203 @@
 #include "storage/detail/wal_recovery.h"
 
+#include <fmt/format.h>
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
 #include "base/bytes.h"
+#include "base/log.h"
+
+// RocksDB's own checksum (hardware-assisted where possible); not in its public headers.
+namespace rocksdb::crc32c {
+uint32_t Extend(uint32_t initial, const char* data, size_t size);
+}
 
 namespace orrery::storage::detail {
+namespace {
+
+// Layout of a RocksDB log: blocks of 32 KiB; each holds fragments of
+// {masked crc32c u32 LE over type and data, length u16 LE, type u8}; no fragment crosses a block.
+constexpr size_t kBlockBytes = 32768;
+constexpr size_t kHeaderBytes = 7;
+enum FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+
+// Layout of a batch: sequence u64, count u32, entries; log data is {tag 3, length varint, bytes}.
+constexpr size_t kBatchHeaderBytes = 12;
+constexpr char kLogDataTag = 3;
+
+struct Fragment {
+    FragmentType type;
+    std::string_view data;
+};
+
+/// The fragment at `at`, if its checksum is right.
+std::optional<Fragment> fragment_at(std::string_view content, size_t at) {
+    const size_t block_end = std::min(content.size(), (at / kBlockBytes + 1) * kBlockBytes);
+    if (at + kHeaderBytes > block_end) return std::nullopt;
+    const char* header = content.data() + at;
+    const auto length = static_cast<size_t>(static_cast<uint8_t>(header[4])) |
+                        static_cast<size_t>(static_cast<uint8_t>(header[5])) << 8;
+    const auto type = static_cast<uint8_t>(header[6]);
+    if (type < kFull || type > kLast || at + kHeaderBytes + length > block_end) return std::nullopt;
+    const uint32_t masked = load_u32_le(header) - 0xa282ead8U;
+    const uint32_t expected = (masked >> 17) | (masked << 15);
+    if (rocksdb::crc32c::Extend(0, header + 6, length + 1) != expected) return std::nullopt;
+    return Fragment{static_cast<FragmentType>(type), content.substr(at + kHeaderBytes, length)};
+}
+
+struct Record {
+    size_t offset;
+    std::optional<uint64_t> number;
+};
+
+struct ScannedLog {
+    std::string path;
+    uint64_t log_number = 0;
+    std::string content;
+    std::vector<Record> records;     ///< whole and readable, before any damage
+    std::optional<size_t> damage;    ///< where the first unreadable record begins
+    size_t starts_after_damage = 0;  ///< records that begin, readably, after it
+};
+
+/// Looks for readable beginnings of records behind a damage: at every byte of the damaged block,
+/// then from block to block.
+size_t count_starts(std::string_view content, size_t from) {
+    size_t starts = 0;
+    for (size_t at = from; at < content.size();) {
+        const std::optional<Fragment> fragment = fragment_at(content, at);
+        if (fragment) {
+            if (fragment->type == kFull || fragment->type == kFirst) ++starts;
+            at += kHeaderBytes + fragment->data.size();
+        } else {
+            at = at / kBlockBytes == from / kBlockBytes ? at + 1
+                                                        : (at / kBlockBytes + 1) * kBlockBytes;
+        }
+    }
+    return starts;
+}
+
+void scan(ScannedLog& log) {
+    const std::string_view content = log.content;
+    std::optional<size_t> open_record;  // where a record of several fragments begins
+    std::string batch_start;            // enough of it to find the group number
+    size_t at = 0;
+    while (at < content.size()) {
+        const size_t left = kBlockBytes - at % kBlockBytes;
+        if (left < kHeaderBytes) {
+            at += left;
+            continue;
+        }
+        const std::optional<Fragment> fragment = fragment_at(content, at);
+        const bool begins = fragment && (fragment->type == kFull || fragment->type == kFirst);
+        if (!fragment || begins == open_record.has_value()) {
+            log.damage = open_record.value_or(at);
+            log.starts_after_damage = count_starts(content, begins ? at : at + 1);
+            return;
+        }
+        if (begins) {
+            open_record = at;
+            batch_start.assign(fragment->data.substr(0, 64));
+        }
+        if (fragment->type == kFull || fragment->type == kLast) {
+            log.records.push_back({*open_record, decode_group_number(batch_start)});
+            open_record.reset();
+        }
+        at += kHeaderBytes + fragment->data.size();
+    }
+    if (open_record) log.damage = open_record;
+}
+
+std::optional<std::string> read_file(rocksdb::FileSystem& fs, const std::string& path) {
+    uint64_t size = 0;
+    std::unique_ptr<rocksdb::FSSequentialFile> file;
+    if (!fs.GetFileSize(path, {}, &size, nullptr).ok()) return std::nullopt;
+    if (!fs.NewSequentialFile(path, {}, &file, nullptr).ok()) return std::nullopt;
+    std::string content;
+    std::string buffer(1 << 20, '\0');
+    while (content.size() < size) {
+        rocksdb::Slice got;
+        if (!file->Read(buffer.size(), {}, &got, buffer.data(), nullptr).ok()) return std::nullopt;
+        if (got.empty()) break;
+        content.append(got.data(), got.size());
+    }
+    return content;
+}
+
+std::optional<std::vector<ScannedLog>> scan_logs(rocksdb::FileSystem& fs,
+                                                 const std::string& folder) {
+    std::vector<std::string> names;
+    if (!fs.GetChildren(folder, {}, &names, nullptr).ok()) return std::nullopt;
+    std::vector<ScannedLog> logs;
+    for (const std::string& name : names) {
+        if (!name.ends_with(".log")) continue;
+        ScannedLog log;
+        const char* const end = name.data() + name.size() - 4;
+        const auto parsed = std::from_chars(name.data(), end, log.log_number);
+        if (parsed.ec != std::errc() || parsed.ptr != end) continue;
+        log.path = folder + "/" + name;
+        std::optional<std::string> content = read_file(fs, log.path);
+        if (!content) return std::nullopt;
+        log.content = std::move(*content);
+        scan(log);
+        logs.push_back(std::move(log));
+    }
+    std::sort(logs.begin(), logs.end(),
+              [](const ScannedLog& a, const ScannedLog& b) { return a.log_number < b.log_number; });
+    return logs;
+}
+
+/// Puts the first `bytes` of the log in its place; the file as it was may be kept.
+bool replace_with_prefix(rocksdb::FileSystem& fs, const std::string& folder, const ScannedLog& log,
+                         size_t bytes, bool keep_original) {
+    const std::string shorter = log.path + ".shorter";
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    rocksdb::IOStatus status = fs.NewWritableFile(shorter, {}, &file, nullptr);
+    if (status.ok()) status = file->Append(rocksdb::Slice(log.content.data(), bytes), {}, nullptr);
+    if (status.ok()) status = file->Sync({}, nullptr);
+    if (status.ok()) status = file->Close({}, nullptr);
+    if (status.ok() && keep_original)
+        status = fs.RenameFile(log.path, log.path + ".damaged", {}, nullptr);
+    if (status.ok()) status = fs.RenameFile(shorter, log.path, {}, nullptr);
+    std::unique_ptr<rocksdb::FSDirectory> directory;
+    if (status.ok()) status = fs.NewDirectory(folder, {}, &directory, nullptr);
+    if (status.ok()) status = directory->Fsync({}, nullptr);
+    return status.ok();
+}
+
+struct Cut {
+    size_t log = 0;
+    size_t offset = 0;
+    size_t readable_after = 0;
+};
+
+std::optional<Cut> find_cut(const std::vector<ScannedLog>& logs,
+                            const std::optional<GroupNumberCheck::Hole>& hole) {
+    std::optional<Cut> cut;
+    for (size_t i = 0; i < logs.size(); ++i) {
+        if (cut) {
+            cut->readable_after += logs[i].records.size() + logs[i].starts_after_damage;
+            continue;
+        }
+        if (hole && logs[i].log_number == hole->log_number) {
+            const auto record =
+                std::find_if(logs[i].records.begin(), logs[i].records.end(),
+                             [&](const Record& r) { return r.number == hole->found; });
+            if (record != logs[i].records.end()) {
+                cut = Cut{i, record->offset,
+                          static_cast<size_t>(logs[i].records.end() - record) +
+                              logs[i].starts_after_damage};
+                continue;
+            }
+        }
+        if (logs[i].damage) cut = Cut{i, *logs[i].damage, logs[i].starts_after_damage};
+    }
+    return cut;
+}
+
+}  // namespace
 
 std::string encode_group_number(uint64_t number) {
     std::string out;
@@ -10,8 +205,66 @@ std::string encode_group_number(uint64_t number) {
     return out;
 }
 
-Status recover_wal(rocksdb::FileSystem&, const std::string&, Durability, bool) {
-    return {};
+std::optional<uint64_t> decode_group_number(std::string_view batch) {
+    if (batch.size() < kBatchHeaderBytes + 10) return std::nullopt;
+    if (batch[kBatchHeaderBytes] != kLogDataTag || batch[kBatchHeaderBytes + 1] != 8)
+        return std::nullopt;
+    return load_u64_le(batch.data() + kBatchHeaderBytes + 2);
+}
+
+rocksdb::WalFilter::WalProcessingOption GroupNumberCheck::LogRecordFound(
+    unsigned long long log_number, const std::string& /*log_file_name*/,
+    const rocksdb::WriteBatch& batch, rocksdb::WriteBatch* /*new_batch*/, bool* /*batch_changed*/) {
+    const std::optional<uint64_t> number = decode_group_number(batch.Data());
+    if (!number) return WalProcessingOption::kContinueProcessing;
+    const bool session_begins = *number == 1 && log_number != last_log_;
+    if (last_ != 0 && *number != last_ + 1 && !session_begins) {
+        if (!hole_) hole_ = Hole{log_number, last_ + 1, *number};
+        return WalProcessingOption::kCorruptedRecord;
+    }
+    last_ = *number;
+    last_log_ = log_number;
+    return WalProcessingOption::kContinueProcessing;
+}
+
+WalRepair repair_wal(rocksdb::FileSystem& file_system, const WalRepairOptions& options) {
+    const std::optional<std::vector<ScannedLog>> logs = scan_logs(file_system, options.folder);
+    if (!logs) return {};
+    const std::optional<Cut> cut = find_cut(*logs, options.hole);
+    if (!cut) return {};
+    const ScannedLog& log = (*logs)[cut->log];
+    const bool torn_tail = cut->readable_after == 0;
+    if (!torn_tail && options.durability == Durability::kSync) {
+        return {WalRepair::Outcome::kRefused,
+                fmt::format(
+                    "the write-ahead log {} is damaged at byte {}, and {} later writes stand after "
+                    "that place. "
+                    "Opening it would lose acknowledged writes. Restore the folder from a backup.",
+                    log.path, cut->offset, cut->readable_after)};
+    }
+    if (options.read_only) {
+        return {WalRepair::Outcome::kRefused,
+                fmt::format("the last write in {} is torn (it was never acknowledged). Start the "
+                            "server once on this "
+                            "folder: it cuts the log there.",
+                            log.path)};
+    }
+    bool done = replace_with_prefix(file_system, options.folder, log, cut->offset, !torn_tail);
+    for (size_t i = cut->log + 1; i < logs->size() && done && !torn_tail; ++i) {
+        const std::string& path = (*logs)[i].path;
+        done = file_system.RenameFile(path, path + ".damaged", {}, nullptr).ok();
+    }
+    if (!done)
+        return {WalRepair::Outcome::kRefused,
+                "the write-ahead log " + log.path + " could not be cut."};
+    log::warning(
+        torn_tail ? fmt::format("storage: cut a torn write, never acknowledged, off the end of {}",
+                                log.path)
+                  : fmt::format(
+                        "storage: a power cut under relaxed durability left a hole in {}; the log "
+                        "ends there now, {} later writes are kept aside in *.damaged files",
+                        log.path, cut->readable_after));
+    return {WalRepair::Outcome::kCut, {}};
 }
 
 }  // namespace orrery::storage::detail
