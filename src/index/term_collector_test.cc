@@ -227,7 +227,8 @@ void apply_delta(const storage::IndexDelta& delta, std::map<std::string, bool>& 
         if (e.change == storage::IndexDelta::Change::kRemove) {
             EXPECT_EQ(keys.erase(key), 1U) << "removed what was not there";
         } else {
-            keys[key] = e.change == storage::IndexDelta::Change::kAddPartial;
+            const bool partial = e.change == storage::IndexDelta::Change::kAddPartial;
+            EXPECT_TRUE(keys.emplace(key, partial).second) << "added what was there";
         }
     }
 }

@@ -133,7 +133,10 @@ TermChange append_changes(const TermSet& before, const TermSet& after,
             writer.add(now_bytes, now->partial);
             change.pairs_added += counts(*now++, now_bytes);
         } else {
-            if (old->partial != now->partial) writer.add(now_bytes, now->partial);
+            if (old->partial != now->partial) {
+                writer.remove(old_bytes);
+                writer.add(now_bytes, now->partial);
+            }
             ++old;
             ++now;
         }
