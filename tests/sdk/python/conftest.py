@@ -5,6 +5,7 @@ Every test is written once, against `sdk`: `await sdk(method, ...)` calls either
 """
 import inspect
 import os
+import re
 import uuid
 
 import pytest
@@ -123,3 +124,12 @@ async def make(sdk, database):
 @pytest.fixture
 async def container(make):
     return await make()
+
+
+def pytest_collection_modifyitems(config, items):
+    """ORRERY_ONLY: a regular expression on test names."""
+    only = os.environ.get("ORRERY_ONLY")
+    if only:
+        drop = [i for i in items if not re.search(only, i.name)]
+        config.hook.pytest_deselected(items=drop)
+        items[:] = [i for i in items if i not in drop]

@@ -1,0 +1,124 @@
+"""W50–W59: transactional batch and bulk, byte for byte."""
+import pytest
+from wire import pk, send
+
+ATOMIC = {"x-ms-cosmos-is-batch-request": "True", "x-ms-cosmos-batch-atomic": "True"}
+BULK = {"x-ms-cosmos-is-batch-request": "True", "x-ms-cosmos-batch-atomic": "false", "x-ms-cosmos-batch-continue-on-error": "true"}
+
+
+def batch(container, operations, *key, **headers):
+    return send("POST", f"{container.path}/docs", operations, {**ATOMIC, **pk(*(key or ("a",))), **headers})
+
+
+def create(name, key="a", **extra):
+    return {"operationType": "Create", "resourceBody": {"id": name, "pk": key, **extra}}
+
+
+def test_W50_success(container):
+    assert container.create({"id": "old", "pk": "a", "n": 1}, "a").status == 201
+    answer = batch(container, [
+        create("1"), {"operationType": "Upsert", "resourceBody": {"id": "1", "pk": "a", "n": 5}}, {"operationType": "Read", "id": "1"},
+        {"operationType": "Replace", "id": "old", "resourceBody": {"id": "old", "pk": "a", "n": 2}},
+        {"operationType": "Patch", "id": "old", "resourceBody": {"operations": [{"op": "incr", "path": "/n", "value": 1}], "condition": "from c where c.n = 2"}},
+        {"operationType": "Delete", "id": "1"},
+    ])
+    assert answer.status == 200, answer
+    results = answer.json
+    assert [r["statusCode"] for r in results] == [201, 200, 200, 200, 200, 204]
+    for r in results[:5]:
+        assert {"statusCode", "requestCharge", "eTag", "resourceBody"} <= r.keys()
+        assert r["eTag"] == r["resourceBody"]["_etag"]
+    assert results[2]["resourceBody"]["n"] == 5 and results[4]["resourceBody"]["n"] == 3
+    assert "resourceBody" not in results[5]
+    assert sum(r["requestCharge"] for r in results) == pytest.approx(float(answer.headers["x-ms-request-charge"]), abs=0.04)
+    assert container.read("1", "a").status == 404 and container.read("old", "a").json["n"] == 3
+
+
+def test_W51_failure(container):
+    answer = batch(container, [create("1"), {"operationType": "Read", "id": "none"}, create("2")])
+    assert answer.status == 207, answer
+    assert [r["statusCode"] for r in answer.json] == [424, 404, 424]
+    assert container.list().json["_count"] == 0
+    assert container.create({"id": "old", "pk": "a"}, "a").status == 201
+    for operation, status in (
+        (create("old"), 409), ({"operationType": "Replace", "id": "x", "resourceBody": {"id": "x", "pk": "a"}}, 404),
+        ({"operationType": "Replace", "id": "old", "resourceBody": {"id": "old", "pk": "a"}, "ifMatch": '"no"'}, 412),
+        ({"operationType": "Delete", "id": "old", "ifMatch": '"no"'}, 412),
+        ({"operationType": "Patch", "id": "old", "resourceBody": {"operations": [{"op": "remove", "path": "/none"}]}}, 400),
+        ({"operationType": "Patch", "id": "old", "resourceBody": {"operations": [{"op": "set", "path": "/x", "value": 1}], "condition": "from c where c.y = 1"}}, 412),
+        ({"operationType": "Create", "resourceBody": {"id": "other", "pk": "b"}}, 400), ({"operationType": "Create", "resourceBody": {"pk": "a"}}, 400),
+    ):
+        answer = batch(container, [create("1"), operation])
+        assert answer.status in (207, 400), (operation, answer)
+        if answer.status == 207:
+            assert [r["statusCode"] for r in answer.json] == [424, status], (operation, answer)
+        else:
+            assert status == 400
+        assert container.read("1", "a").status == 404
+    assert container.list().json["_count"] == 1
+
+
+def test_W52_bulk(wide):
+    ranges = send("GET", f"{wide.path}/pkranges").json["PartitionKeyRanges"]
+    assert len(ranges) == 3
+    # "a" hashes into the last range, "aa" into the first
+    place = {"x-ms-documentdb-partitionkeyrangeid": "2"}
+    operations = [{"partitionKey": '["a"]', **create("1")}, {"partitionKey": '["a"]', **create("1")}, {"partitionKey": '["aa"]', **create("1", "aa")},
+                  {"partitionKey": '["a"]', "operationType": "Read", "id": "1"}, {"partitionKey": '["a"]', "operationType": "Delete", "id": "none"}]
+    answer = send("POST", f"{wide.path}/docs", operations, {**BULK, **place})
+    assert answer.status == 207, answer
+    assert [(r["statusCode"], r.get("subStatusCode", 0)) for r in answer.json] == [(201, 0), (409, 0), (410, 1002), (200, 0), (404, 0)]
+    assert wide.read("1", "a").status == 200 and wide.read("1", "aa").status == 404
+    good = send("POST", f"{wide.path}/docs", [{"partitionKey": '["a"]', **create("9")}], {**BULK, **place})
+    assert good.status == 200 and good.json[0]["statusCode"] == 201
+    gone = send("POST", f"{wide.path}/docs", [{"partitionKey": '["a"]', **create("8")}], {**BULK, "x-ms-documentdb-partitionkeyrangeid": "9"})
+    assert (gone.status, gone.sub) == (410, 1002), gone
+
+
+def test_W53_minimal(container):
+    answer = batch(container, [{**create("1"), "minimalReturnPreference": True}, create("2")])
+    assert answer.status == 200
+    assert not answer.json[0].get("resourceBody") and answer.json[0]["eTag"]
+    assert answer.json[1]["resourceBody"]["id"] == "2"
+    assert container.read("1", "a").headers["etag"] == answer.json[0]["eTag"]
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"{}", b"5", b"[]", b"[5]", b"[{}]", b'[{"operationType":"Jump","id":"1"}]', b'[{"operationType":"Create"}]', b'[{"operationType":"Read"}]',
+    b'[{"operationType":"Replace","resourceBody":{"id":"1","pk":"a"}}]', b'[{"operationType":"Create","resourceBody":5}]',
+    b'[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},]', b'[{"operationType":"Create","resourceBody":{"id":"1","pk":"a","x":1,"x":2}}]',
+    b'[{"operationType":"Create","resourceBody":{"id":"1","pk":"a","x":"\\ud800"}}]', b'[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}}',
+    b"\x81\xf0\xd8\xff\x7f\x01\x0a\x00\x00\x00",
+])
+def test_W54_malformed(container, body):
+    answer = send("POST", f"{container.path}/docs", body, {**ATOMIC, **pk("a")})
+    assert answer.status in (207, 400), answer
+    if answer.status == 207:
+        assert [r["statusCode"] for r in answer.json] == [400]
+    else:
+        assert answer.json["code"] == "BadRequest" and answer.json["message"]
+    assert container.list().json["_count"] == 0
+
+
+def test_W55_limits(container):
+    assert batch(container, [create(str(n)) for n in range(101)]).status == 400
+    answer = batch(container, [create(str(n), s="x" * 100_000) for n in range(25)])
+    assert answer.status == 413, answer
+    assert 'Message: {"Errors":["Request size is too large"]}\r\n' in answer.json["message"]
+    assert container.list().json["_count"] == 0
+    assert batch(container, [create(str(n)) for n in range(100)]).status == 200
+
+
+def test_W56_no_key(container):
+    answer = send("POST", f"{container.path}/docs", [create("1")], ATOMIC)
+    assert answer.status == 400, answer
+    assert batch(container, [create("1")], "b").status in (207, 400)
+    assert container.list().json["_count"] == 0
+
+
+def test_W57_charges(container):
+    answer = batch(container, [create("1"), {"operationType": "Read", "id": "1"}])
+    assert [r["requestCharge"] for r in answer.json] == [5.71, 1.0]
+    assert float(answer.headers["x-ms-request-charge"]) == 6.71
+    failed = batch(container, [create("2"), create("1")])
+    assert [r["requestCharge"] for r in failed.json] == [0, 1.24]
