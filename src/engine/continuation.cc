@@ -23,6 +23,7 @@ std::string ContinuationTokens::encode(const ContinuationPosition& position) con
     payload.push_back(static_cast<char>(kVersion));
     append_u64_le(payload, position.scope_hash);
     append_bytes(payload, position.docref);
+    append_bytes(payload, position.partial_docref);
     append_varint(payload, position.rows_done);
     const auto mac = key_.sign(payload);
     payload.append(mac.data(), kMacBytes);
@@ -41,6 +42,7 @@ Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token, 
     ContinuationPosition position;
     position.scope_hash = reader.u64_le();
     position.docref = std::string(reader.bytes());
+    position.partial_docref = std::string(reader.bytes());
     position.rows_done = reader.varint();
     if (!reader.ok() || !reader.at_end() || version != kVersion || position.scope_hash != expected_scope_hash)
         return bad_token();

@@ -12,8 +12,9 @@ namespace orrery::engine {
 /// Where a feed or query goes on. Holds no partition ids, so it survives restart, split and merge.
 struct ContinuationPosition {
     uint64_t scope_hash = 0;   ///< of container, scope and query: a token fits its own request only
-    std::string docref;        ///< last item looked at
-    uint64_t rows_done = 0;    ///< rows already returned: of that item (streaming), or of the whole result
+    std::string docref;         ///< last item that is done with
+    std::string partial_docref; ///< the item after it, when only its first `rows_done` rows went out
+    uint64_t rows_done = 0;     ///< of that item; for results computed whole: of the result
 };
 
 /// Signed, stateless text form, safe in a header.

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -52,11 +53,10 @@ struct QueryRequest {
     std::string text;
     json::Value parameters;  ///< array of {name, value}, or undefined
     partition::EpkRange range;
-    /// The key given by header, if it is a full one: counts as one seek.
-    bool key_by_header = false;
+    std::optional<std::string> full_epk;  ///< the key given by header, if it is a full one
     std::string continuation;
     uint32_t items_max = 100;
-    const std::atomic<bool>* cancelled = nullptr;
+    std::function<bool()> cancelled;  ///< true once nobody waits for the answer; may be empty
 };
 struct QueryAnswer {
     std::vector<std::string> rows;  ///< JSON texts
@@ -114,6 +114,12 @@ public:
     void start_background();
 
 private:
+    struct QueryPage;
+    Result<std::optional<std::vector<partition::StoredItem>>> pinned_items(QueryPage& page) const;
+    Result<bool> scan(QueryPage& page, const std::function<Result<bool>(const partition::StoredItem&)>& each) const;
+    Status stream_rows(QueryPage& page) const;
+    Status collect_rows(QueryPage& page, std::optional<std::vector<partition::StoredItem>> pinned) const;
+
     uint64_t scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                         std::string_view query, std::string_view parameters) const;
     void background_loop();

@@ -32,6 +32,7 @@ enum class Access : uint8_t {
     kContainerRead,  ///< the container's definition and ranges
     kItemRead,
     kItemWrite,
+    kItemCreate,     ///< create and upsert: the id is in the body
     kFeedRead,       ///< feeds and queries over many items
 };
 

@@ -5,40 +5,18 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
+#include "heads/rest/authorization_token.h"
 
 namespace orrery::rest {
 namespace {
 
-/// type, ver and sig of "type=master&ver=1.0&sig=…". The signature may itself hold '='.
-struct Token {
-    std::string_view type;
-    std::string_view version;
-    std::string_view signature;
-};
-
-std::optional<Token> split_token(std::string_view text) {
-    Token token;
-    const auto take = [&](std::string_view name, std::string_view& value, bool last) {
-        if (!text.starts_with(name)) return false;
-        text.remove_prefix(name.size());
-        const size_t end = last ? text.size() : text.find('&');
-        if (end == std::string_view::npos) return false;
-        value = text.substr(0, end);
-        text.remove_prefix(last ? end : end + 1);
-        return true;
-    };
-    if (!take("type=", token.type, false) || !take("ver=", token.version, false) ||
-        !take("sig=", token.signature, true))
-        return std::nullopt;
-    return token;
-}
-
-std::string payload(std::string_view method, std::string_view type, std::string_view link, std::string_view x_date,
-                    std::string_view date) {
+std::string payload(std::string_view method, std::string_view type, std::string_view link,
+                    std::string_view x_date, std::string_view date) {
     std::string text;
     text.reserve(method.size() + type.size() + link.size() + x_date.size() + date.size() + 5);
     const auto append_lower = [&](std::string_view part) {
-        for (const char c : part) text.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
+        for (const char c : part)
+            text.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
         text.push_back('\n');
     };
     append_lower(method);
@@ -50,20 +28,24 @@ std::string payload(std::string_view method, std::string_view type, std::string_
     return text;
 }
 
-Result<engine::Principal> check_master(const engine::Engine& engine, std::string_view method, const Route& route,
-                                       const RequestHeaders& headers, std::string_view signature) {
+Result<engine::Principal> check_master(const engine::Engine& engine, std::string_view method,
+                                       const Route& route, const RequestHeaders& headers,
+                                       std::string_view signature) {
     const auto x_date = headers[HeaderName::kXDate];
     const auto plain_date = x_date.empty() ? headers[HeaderName::kDate] : std::string_view();
     if (x_date.empty() && plain_date.empty())
         return errors::unauthorized(
-            "The request has neither an 'x-ms-date' nor a 'date' header; one of them is part of what is signed.");
+            "The request has neither an 'x-ms-date' nor a 'date' header; one of them is part of "
+            "what is signed.");
     const auto seconds = parse_http_date(x_date.empty() ? plain_date : x_date);
     if (!seconds)
         return errors::unauthorized(
-            "The date header is not in the form 'Thu, 27 Apr 2017 00:51:12 GMT' and cannot be verified.");
+            "The date header is not in the form 'Thu, 27 Apr 2017 00:51:12 GMT' and cannot be "
+            "verified.");
 
     // Clients sign the link by names; requests made by rid sign the last rid in lower case.
-    const std::string rid_link = route.ids.empty() ? std::string() : to_lower_ascii(route.ids.back());
+    const std::string rid_link =
+        route.ids.empty() ? std::string() : to_lower_ascii(route.ids.back());
     const std::string first = payload(method, route.type_segment, route.link, x_date, plain_date);
     const std::string second = payload(method, route.type_segment, rid_link, x_date, plain_date);
     std::string third;
@@ -77,38 +59,45 @@ Result<engine::Principal> check_master(const engine::Engine& engine, std::string
             const int64_t skew = engine.clock().wall_seconds() - *seconds;
             if (skew > limits::kTokenSkewSecondsMax || skew < -limits::kTokenSkewSecondsMax)
                 return errors::forbidden(
-                    "The authorization token is not valid at the current time: its date differs from the server's "
+                    "The authorization token is not valid at the current time: its date differs "
+                    "from the server's "
                     "clock by more than 15 minutes. Check the client's clock.");
             engine::Principal principal;
-            principal.kind = key.read_only ? engine::Principal::Kind::kReadOnly : engine::Principal::Kind::kMaster;
+            principal.kind = key.read_only ? engine::Principal::Kind::kReadOnly
+                                           : engine::Principal::Kind::kMaster;
             return principal;
         }
     }
     std::string shown = first;
-    for (size_t at = 0; (at = shown.find('\n', at)) != std::string::npos; at += 2) shown.replace(at, 1, "\\n");
+    for (size_t at = 0; (at = shown.find('\n', at)) != std::string::npos; at += 2)
+        shown.replace(at, 1, "\\n");
     return errors::unauthorized(
-        "The input authorization token can't serve the request. The wrong key is being used or the expected payload "
+        "The input authorization token can't serve the request. The wrong key is being used or the "
+        "expected payload "
         "is not built as per the protocol. The following payload was used: '" +
         shown + "'");
 }
 
 }  // namespace
 
-Result<engine::Principal> authenticate(const engine::Engine& engine, std::string_view method, const Route& route,
-                                       const RequestHeaders& headers) {
+Result<engine::Principal> authenticate(const engine::Engine& engine, std::string_view method,
+                                       const Route& route, const RequestHeaders& headers) {
     const auto header = headers[HeaderName::kAuthorization];
     if (header.empty())
         return errors::unauthorized(
-            "Required Header authorization is missing. Ensure a valid Authorization token is passed.");
-    const auto decoded = percent_decode(header);
-    const auto token = decoded ? split_token(*decoded) : std::nullopt;
+            "Required Header authorization is missing. Ensure a valid Authorization token is "
+            "passed.");
+    const auto token = parse_authorization(header);
     if (!token || token->version != "1.0")
         return errors::unauthorized(
-            "The authorization header is not of the form 'type=…&ver=1.0&sig=…' (percent-encoded).");
-    if (token->type == "master") return check_master(engine, method, route, headers, token->signature);
-    if (token->type == "resource") return engine.tokens().verify(*decoded);
-    return errors::unauthorized("Authorization of type '" + std::string(token->type) +
-                                "' is not offered by this server. Use an account key or a resource token.");
+            "The authorization header is not of the form 'type=…&ver=1.0&sig=…' "
+            "(percent-encoded).");
+    if (token->type == "master")
+        return check_master(engine, method, route, headers, token->signature);
+    if (token->type == "resource") return engine.tokens().verify(token->text);
+    return errors::unauthorized(
+        "Authorization of type '" + token->type +
+        "' is not offered by this server. Use an account key or a resource token.");
 }
 
 }  // namespace orrery::rest

@@ -4,6 +4,7 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
+#include "engine/item_json.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/write.h"
@@ -22,6 +23,15 @@ struct BatchItem {
     std::string partition_key;  ///< bulk: JSON array text; empty otherwise
     bool minimal = false;
 };
+
+/// Create and upsert take the id from the body, so `id` beside it grants nothing.
+Status authorize_operation(const Call& call, const ItemOperation& operation, std::string_view epk) {
+    auto access = engine::Access::kItemWrite;
+    if (operation.kind == OperationKind::kRead) access = engine::Access::kItemRead;
+    if (operation.kind == OperationKind::kCreate || operation.kind == OperationKind::kUpsert)
+        access = engine::Access::kItemCreate;
+    return authorize(call.principal, access, {call.container.get(), epk, operation.id});
+}
 
 /// Where in the batch a refusal belongs.
 std::string at(size_t index) { return "Batch operation " + std::to_string(index) + ": "; }
@@ -120,7 +130,7 @@ void append_result(std::string& out, const Call& call, const partition::Operatio
         json::write_string(out, "\"" + result.etag + "\"");
     }
     if (result.status.ok() && result.has_item && !minimal)
-        out += ",\"resourceBody\":" + item_json(*call.container, result.item);
+        out += ",\"resourceBody\":" + engine::item_json(*call.container, result.item);
     if (!result.status.ok()) {
         out += ",\"message\":";
         json::write_string(out, result.status.error().message);
@@ -197,10 +207,7 @@ Result<std::string> bulk_epk(const Call& call, const BatchItem& item, const cata
         return errors::bad_request("The operation's partition key has another number of values than the container's.");
     TRY(auto epk, partition::effective_partition_key(container.settings->key, components));
     if (served != nullptr && &container.ranges->of_epk(epk) != served) return errors::range_gone(served->id);
-    TRY_STATUS(authorize(call.principal,
-                         item.operation.kind == OperationKind::kRead ? engine::Access::kItemRead
-                                                                     : engine::Access::kItemWrite,
-                         {&container, epk, item.operation.id}));
+    TRY_STATUS(authorize_operation(call, item.operation, epk));
     return epk;
 }
 
@@ -249,11 +256,8 @@ Status batch(const CallPtr& call) {
         if (go_on)
             return Status(errors::bad_request("A batch cannot be atomic and continue on error at the same time."));
         TRY(auto key, point_key(*call));
-        for (const auto& item : items)
-            TRY_STATUS(authorize(call->principal,
-                                 item.operation.kind == OperationKind::kRead ? engine::Access::kItemRead
-                                                                             : engine::Access::kItemWrite,
-                                 {call->container.get(), key.epk, item.operation.id}));
+        TRY_STATUS(check_range_id(*call, key.epk));
+        for (const auto& item : items) TRY_STATUS(authorize_operation(*call, item.operation, key.epk));
         TRY_STATUS(check_session(*call, call->container->ranges->of_epk(key.epk)));
         run_atomic(call, std::move(items), std::move(key.epk));
         return {};

@@ -31,7 +31,8 @@ void on_worker(const CallPtr& call, std::function<Status()> work);
 /// True for POSTs that carry a query (content type or one of the SDKs' headers).
 bool is_query(const Call& call);
 
-/// Resolves the route's database or container, or returns the 404 (parent: 404/1003).
+/// Resolves the route's database or container, or returns the 404 (parent: 404/1003). A resource
+/// token learns nothing about containers but its own: 403, there or not.
 Result<catalog::DatabasePtr> find_database(const Call& call);
 Result<catalog::ContainerPtr> find_container(Call& call);
 
@@ -40,6 +41,8 @@ Result<catalog::ContainerPtr> find_container(Call& call);
 Status check_container_headers(const Call& call);
 Status check_session(const Call& call, const catalog::PartitionRange& range);
 
+/// Which page of a metadata listing is asked for; 400 for a continuation that no listing made.
+Result<catalog::PageRequest> page_request(const Call& call);
 /// Page size of feeds and queries: 1..1000, -1 = server's choice.
 Result<uint32_t> page_size(const Call& call);
 
@@ -50,10 +53,13 @@ struct RequestKey {
     std::string epk;
 };
 Result<RequestKey> point_key(const Call& call);
+/// 410/1002 when the request names a range that does not hold its key: the client's map is old.
+Status check_range_id(const Call& call, std::string_view epk);
 /// What a feed or query is limited to by partition key, range id and EPK headers.
 struct FeedScope {
     partition::EpkRange range;
     std::optional<std::string> epk;  ///< key (or prefix) given by header
+    bool full_key = false;           ///< `epk` is a full key, not a prefix
     const catalog::PartitionRange* served = nullptr;  ///< range id given
 };
 Result<FeedScope> feed_scope(const Call& call);
@@ -73,9 +79,6 @@ struct QueriedResource {
 };
 void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std::string_view array_name,
                           const std::vector<QueriedResource>& resources);
-
-/// The item as clients see it.
-std::string item_json(const catalog::Container& container, const partition::StoredItem& item);
 
 void handle_item_query(const CallPtr& call);
 void handle_query_plan(const CallPtr& call);

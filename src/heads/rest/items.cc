@@ -1,6 +1,7 @@
 // Items: point operations, read feed, delete by partition key.
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "engine/item_json.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/item.h"
@@ -32,10 +33,6 @@ Status check_content_type(const Call& call) {
     return Status(std::move(error));
 }
 
-bool wants_minimal(const Call& call) {
-    return equals_ignore_case(call.headers[HeaderName::kPrefer], "return=minimal");
-}
-
 void answer_point(const CallPtr& call, engine::TransactionAnswer outcome) {
     auto& result = outcome.result.results.front();
     Answer answer;
@@ -56,7 +53,7 @@ void answer_point(const CallPtr& call, engine::TransactionAnswer outcome) {
     if (!document.ok()) return reply_error(call, document.error(), answer);
     call->response().add_header("x-ms-item-lsn", static_cast<int64_t>(document->header.lsn));
     const bool write = call->request().method != "GET" && call->request().method != "HEAD";
-    reply(call, answer, write && wants_minimal(*call) ? std::string() : item_json(*call->container, result.item));
+    reply(call, answer, write && call->headers.prefers_minimal() ? std::string() : engine::item_json(*call->container, result.item));
 }
 
 void execute_point(const CallPtr& call, std::string epk, ItemOperation operation) {
@@ -92,16 +89,14 @@ void write_new(const CallPtr& call) {
     const auto prepare = [&]() -> Status {
         TRY_STATUS(check_content_type(*call));
         TRY(auto key, point_key(*call));
+        TRY_STATUS(check_range_id(*call, key.epk));
         TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
         ItemOperation operation;
         operation.kind = upsert ? OperationKind::kUpsert : OperationKind::kCreate;
         TRY(operation.directive, indexing_directive(*call));
         if (upsert) operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
         operation.body = std::string(call->request().body);
-        std::string_view scoped_id;
-        if (call->principal.kind == engine::Principal::Kind::kToken && !call->principal.scope.item_id.empty())
-            return Status(errors::forbidden("The resource token allows one item only; it cannot create items."));
-        TRY_STATUS(authorize_item(*call, Access::kItemWrite, key.epk, scoped_id));
+        TRY_STATUS(authorize(call->principal, Access::kItemCreate, {call->container.get(), key.epk, {}}));
         execute_point(call, std::move(key.epk), std::move(operation));
         return {};
     };
@@ -152,6 +147,7 @@ void one_item(const CallPtr& call) {
         return reply_error(call, errors::method_not_allowed(method, "an item"));
     auto key = point_key(*call);
     if (!key.ok()) return reply_error(call, key.error());
+    if (const Status status = check_range_id(*call, key->epk); !status.ok()) return reply_error(call, status.error());
     const auto& container = *call->container;
     std::string id = call->route.ids[2];
     const bool by_rid = call->route.container() == container.rid_text && container.id != container.rid_text;
@@ -172,7 +168,8 @@ void read_feed(const CallPtr& call) {
         std::optional<std::string_view> epk;
         if (scope.epk) epk = *scope.epk;
         TRY_STATUS(authorize(call->principal, Access::kFeedRead, {call->container.get(), epk, {}}));
-        if (scope.served != nullptr) TRY_STATUS(check_session(*call, *scope.served));
+        for (const auto* range : call->container->ranges->overlapping(scope.range))
+            TRY_STATUS(check_session(*call, *range));
         engine::FeedRequest request;
         request.range = scope.range;
         request.continuation = std::string(call->headers[HeaderName::kContinuation]);
@@ -180,10 +177,11 @@ void read_feed(const CallPtr& call) {
         TRY(const auto page, call->engine.read_feed(*call->container, request));
         std::vector<std::string> texts;
         texts.reserve(page.items.size());
-        for (const auto& item : page.items) texts.push_back(item_json(*call->container, item));
+        for (const auto& item : page.items) texts.push_back(engine::item_json(*call->container, item));
         Answer answer;
         answer.charge = page.charge;
-        answer.touched = page.touched;
+        // A scope that is empty (headers that exclude each other) touches no range.
+        if (!page.touched.range_id.empty()) answer.touched = page.touched;
         answer.continuation = page.continuation;
         answer.item_count = texts.size();
         reply(call, answer, feed_body(call->container->rid_text, "Documents", texts));

@@ -55,9 +55,7 @@ void reply_container(const CallPtr& call, int status, const catalog::ContainerPt
 
 void list_databases(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
-        catalog::PageRequest page;
-        TRY(page.items_max, page_size(*call));
-        page.continuation = std::string(call->headers[HeaderName::kContinuation]);
+        TRY(const auto page, page_request(*call));
         const auto listed = call->engine.catalog().list_databases(page);
         std::vector<std::string> texts;
         for (const auto& database : listed.items) texts.push_back(database->json());
@@ -72,9 +70,7 @@ void list_databases(const CallPtr& call) {
 void list_containers(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY(const auto database, find_database(*call));
-        catalog::PageRequest page;
-        TRY(page.items_max, page_size(*call));
-        page.continuation = std::string(call->headers[HeaderName::kContinuation]);
+        TRY(const auto page, page_request(*call));
         const auto listed = call->engine.catalog().list_containers(*database, page);
         std::vector<std::string> texts;
         for (const auto& container : listed.items) texts.push_back(container->json());

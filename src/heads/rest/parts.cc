@@ -4,7 +4,6 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "heads/rest/handlers.h"
-#include "json/document.h"
 #include "json/parse.h"
 
 namespace orrery::rest {
@@ -37,6 +36,9 @@ Result<catalog::DatabasePtr> find_database(const Call& call) {
 
 Result<catalog::ContainerPtr> find_container(Call& call) {
     auto container = call.engine.catalog().find_container(call.route.database(), call.route.container());
+    if (call.principal.kind == engine::Principal::Kind::kToken &&
+        (container == nullptr || !(container->rid == call.principal.scope.container)))
+        return errors::forbidden("The resource token was issued for another container.");
     if (container != nullptr) {
         call.container = container;
         return container;
@@ -109,6 +111,14 @@ Result<uint32_t> page_size(const Call& call) {
     return static_cast<uint32_t>(count);
 }
 
+Result<catalog::PageRequest> page_request(const Call& call) {
+    catalog::PageRequest page;
+    TRY(page.items_max, page_size(call));
+    page.continuation = std::string(call.headers[HeaderName::kContinuation]);
+    TRY_STATUS(catalog::check_continuation(page.continuation));
+    return page;
+}
+
 Result<RequestKey> point_key(const Call& call) {
     const auto header = call.headers[HeaderName::kPartitionKey];
     const auto& definition = call.container->settings->key;
@@ -128,25 +138,52 @@ Result<RequestKey> point_key(const Call& call) {
     return key;
 }
 
+namespace {
+
+/// The range that x-ms-documentdb-partitionkeyrangeid names ("0" or "{container rid},0"); null
+/// without the header.
+Result<const catalog::PartitionRange*> named_range(const Call& call) {
+    auto id = call.headers[HeaderName::kPartitionKeyRangeId];
+    if (id.empty()) return static_cast<const catalog::PartitionRange*>(nullptr);
+    if (const size_t comma = id.find(','); comma != std::string_view::npos) {
+        if (id.substr(0, comma) != call.container->rid_text) return errors::collection_rid_mismatch();
+        id.remove_prefix(comma + 1);
+    }
+    const auto* range = call.container->ranges->find(id);
+    if (range == nullptr) return errors::range_gone(id);
+    return range;
+}
+
+void narrow(partition::EpkRange& range, const partition::EpkRange& by) {
+    range.min = std::max(range.min, by.min);
+    range.max = std::min(range.max, by.max);
+    if (range.min > range.max) range.min = range.max;
+}
+
+}  // namespace
+
+Status check_range_id(const Call& call, std::string_view epk) {
+    TRY(const auto* range, named_range(call));
+    if (range != nullptr && range != &call.container->ranges->of_epk(epk)) return Status(errors::range_gone(range->id));
+    return {};
+}
+
 Result<FeedScope> feed_scope(const Call& call) {
     FeedScope scope;
     const auto& container = *call.container;
-    if (auto id = call.headers[HeaderName::kPartitionKeyRangeId]; !id.empty()) {
-        if (const size_t comma = id.find(','); comma != std::string_view::npos) {
-            if (id.substr(0, comma) != container.rid_text) return errors::collection_rid_mismatch();
-            id.remove_prefix(comma + 1);
-        }
-        scope.served = container.ranges->find(id);
-        if (scope.served == nullptr) return errors::range_gone(id);
-        scope.range = scope.served->partition->identity().range;
-    }
+    TRY(scope.served, named_range(call));
+    if (scope.served != nullptr) scope.range = scope.served->partition->identity().range;
     if (const auto header = call.headers[HeaderName::kPartitionKey]; header.data() != nullptr) {
         json::Arena arena;
         TRY(auto components, partition::parse_partition_key_header(header, arena));
         if (components.empty() && container.settings->key.system_key) components.push_back(json::Value());
         if (!components.empty()) {
             TRY(auto epk, partition::effective_partition_key(container.settings->key, components));
-            scope.range = partition::range_of_key(epk);
+            // Several headers at once: what all of them allow. The empty key is one key, not a
+            // prefix of all.
+            narrow(scope.range, epk.empty() ? partition::EpkRange{"", std::string(1, '\0')}
+                                            : partition::range_of_key(epk));
+            scope.full_key = components.size() == container.settings->key.paths.size();
             scope.epk = std::move(epk);
         }
     }
@@ -159,9 +196,7 @@ Result<FeedScope> feed_scope(const Call& call) {
         const auto min = hex_decode(start);
         const auto max = hex_decode(end.empty() ? "FF" : end);
         if (!min || !max) return errors::bad_header("x-ms-start-epk", start, "hex digits");
-        scope.range.min = std::max(scope.range.min, *min);
-        scope.range.max = std::min(scope.range.max, *max);
-        if (scope.range.min > scope.range.max) scope.range.min = scope.range.max;
+        narrow(scope.range, {*min, *max});
     }
     return scope;
 }
@@ -170,23 +205,6 @@ Result<std::unique_ptr<ParsedBody>> parse_body(const Call& call) {
     auto body = std::make_unique<ParsedBody>();
     TRY(body->value, json::parse(call.request().body, body->arena));
     return body;
-}
-
-std::string item_json(const catalog::Container& container, const partition::StoredItem& item) {
-    const auto document = json::decode_document(*item.document);
-    CHECK(document.ok());  // decoded once already when it was read from the store
-    const std::string rid = child_rid(container.rid, catalog::ChildType::kItem, item.docref.item_number());
-    const std::string self = container.self() + "docs/" + rid + "/";
-    const std::string etag = json::etag_text(document->header.etag_nonce, document->header.lsn);
-    std::string out;
-    out.reserve(document->text.size() + 256);
-    json::SystemProperties system;
-    system.rid = rid;
-    system.self = self;
-    system.etag = etag;
-    system.ts = document->header.ts;
-    json::append_item(out, document->text, system);
-    return out;
 }
 
 }  // namespace orrery::rest

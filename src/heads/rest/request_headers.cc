@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "x-ms-cosmos-batch-atomic",
     "x-ms-cosmos-batch-continue-on-error",
     "x-ms-consistency-level",
+    "content-encoding",
     "content-type",
     "x-ms-continuation",
     "date",
@@ -63,6 +64,16 @@ const absl::flat_hash_map<std::string_view, HeaderName>& name_table() {
     return *table;
 }
 
+/// Lists by nature: a second line adds to the first one.
+bool may_repeat(HeaderName name) { return name == HeaderName::kAccept || name == HeaderName::kPrefer; }
+
+/// Headers that choose what a request means: a value that is no boolean must not choose silently.
+constexpr std::array kBooleans = {
+    HeaderName::kIsQuery,      HeaderName::kIsQueryGo,          HeaderName::kIsQueryPlan, HeaderName::kIsUpsert,
+    HeaderName::kIsBatch,      HeaderName::kBatchAtomic,        HeaderName::kBatchContinueOnError,
+    HeaderName::kMigrateToAutopilot, HeaderName::kMigrateToManual,
+};
+
 }  // namespace
 
 RequestHeaders::RequestHeaders(const net::HttpRequest& request) {
@@ -77,7 +88,12 @@ RequestHeaders::RequestHeaders(const net::HttpRequest& request) {
         const auto found = table.find(std::string_view(lower, header.name.size()));
         if (found == table.end()) continue;
         auto& value = values_[static_cast<size_t>(found->second)];
-        if (value.data() == nullptr) value = header.value.data() == nullptr ? std::string_view("") : header.value;
+        const auto given = header.value.data() == nullptr ? std::string_view("") : header.value;
+        if (value.data() == nullptr) {
+            value = given;
+        } else if (value != given && !may_repeat(found->second)) {
+            contradicted_ = found->second;
+        }
     }
 }
 
@@ -86,6 +102,33 @@ Result<bool> RequestHeaders::boolean(HeaderName name) const {
     if (value.empty() || equals_ignore_case(value, "false") || value == "0") return false;
     if (equals_ignore_case(value, "true") || value == "1") return true;
     return errors::bad_header(header_text(name), value, "true or false");
+}
+
+Status RequestHeaders::check() const {
+    if (contradicted_)
+        return Status(errors::bad_request("The header '" + std::string(header_text(*contradicted_)) +
+                                          "' was sent more than once, with different values."));
+    for (const auto name : kBooleans)
+        if (const auto value = boolean(name); !value.ok()) return value.status().clone();
+    const auto encoding = (*this)[HeaderName::kContentEncoding];
+    if (encoding.empty() || equals_ignore_case(encoding, "identity")) return {};
+    Error error = errors::not_supported("The content encoding '" + std::string(encoding) + "' of a request body",
+                                        "Send the body as it is.");
+    error.http_status = 415;
+    return Status(std::move(error));
+}
+
+bool RequestHeaders::prefers_minimal() const {
+    std::string_view rest = (*this)[HeaderName::kPrefer];
+    while (!rest.empty()) {
+        const size_t end = rest.find_first_of(",;");
+        std::string_view one = rest.substr(0, end);
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+        while (one.starts_with(' ')) one.remove_prefix(1);
+        while (one.ends_with(' ')) one.remove_suffix(1);
+        if (equals_ignore_case(one, "return=minimal")) return true;
+    }
+    return false;
 }
 
 std::string_view header_text(HeaderName name) { return kNames[static_cast<size_t>(name)]; }

@@ -20,6 +20,7 @@ enum class HeaderName : uint8_t {
     kBatchAtomic,
     kBatchContinueOnError,
     kConsistencyLevel,
+    kContentEncoding,
     kContentType,
     kContinuation,
     kDate,
@@ -54,7 +55,7 @@ enum class HeaderName : uint8_t {
     kCount,
 };
 
-/// The values of the known headers of one request; the first of several wins. Borrows the request.
+/// The values of the known headers of one request. Borrows the request.
 class RequestHeaders {
 public:
     explicit RequestHeaders(const net::HttpRequest& request);
@@ -65,8 +66,15 @@ public:
     /// "true", "True", "1", …; false when absent. 400 for anything that is no boolean.
     Result<bool> boolean(HeaderName name) const;
 
+    /// What holds for every request: no header twice with different values (a proxy may have judged
+    /// by the other one), booleans that are booleans, a body that is not compressed.
+    Status check() const;
+    /// `Prefer: return=minimal`, alone or among other preferences.
+    bool prefers_minimal() const;
+
 private:
     std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> values_{};
+    std::optional<HeaderName> contradicted_;  ///< sent twice with different values
 };
 
 /// The protocol's spelling.

@@ -1,0 +1,159 @@
+// Queries over items and over metadata, query plans, patch conditions.
+#include "query/query.h"
+
+#include <fmt/format.h>
+
+#include "base/errors.h"
+#include "base/limits.h"
+#include "heads/rest/handlers.h"
+#include "json/parse.h"
+#include "json/patch.h"
+#include "json/write.h"
+
+namespace orrery::rest {
+namespace {
+
+using engine::Access;
+
+struct QueryBody {
+    std::string text;
+    json::Value parameters;
+};
+
+Result<QueryBody> query_of(const json::Value& body) {
+    const json::Value text = body.member("query");
+    if (!text.is_string())
+        return errors::bad_request(R"(A query body must be {"query":"…","parameters":[{"name":"@x","value":…}]}.)");
+    return QueryBody{std::string(text.as_string()), body.member("parameters")};
+}
+
+void add_query_metrics(const CallPtr& call, const engine::QueryAnswer& page) {
+    const auto wanted = call->headers.boolean(HeaderName::kPopulateQueryMetrics);
+    if (!wanted.ok() || !*wanted) return;
+    const double ratio = page.retrieved_items == 0
+                             ? 1.0
+                             : std::min(1.0, static_cast<double>(page.rows.size()) /
+                                                 static_cast<double>(page.retrieved_items));
+    call->response().add_header(
+        "x-ms-documentdb-query-metrics",
+        fmt::format("totalExecutionTimeInMs={:.2f};retrievedDocumentCount={};retrievedDocumentSize={};"
+                    "outputDocumentCount={};outputDocumentSize={};indexUtilizationRatio={:.2f}",
+                    static_cast<double>(page.elapsed_us) / 1000.0, page.retrieved_items, page.retrieved_bytes,
+                    page.rows.size(), page.output_bytes, ratio));
+}
+
+/// A plan that leaves the work to the server: the client sends the original text to each range and
+/// passes the rows through.
+constexpr std::string_view kPassThroughPlan =
+    R"({"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,)"
+    R"("limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],)"
+    R"("aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,)"
+    R"("hasNonStreamingOrderBy":false,"dCountInfo":null},)"
+    R"("queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}],)"
+    R"("hybridSearchQueryInfo":null})";
+
+Status run_item_query(const CallPtr& call) {
+    TRY(const auto scope, feed_scope(*call));
+    std::optional<std::string_view> epk;
+    if (scope.epk) epk = *scope.epk;
+    TRY_STATUS(authorize(call->principal, Access::kFeedRead, {call->container.get(), epk, {}}));
+    if (scope.served != nullptr) TRY_STATUS(check_session(*call, *scope.served));
+    TRY(const auto body, parse_body(*call));
+    TRY(auto parsed, query_of(body->value));
+    engine::QueryRequest request;
+    request.text = std::move(parsed.text);
+    request.parameters = parsed.parameters;
+    request.range = scope.range;
+    if (scope.full_key) request.full_epk = scope.epk;
+    request.continuation = std::string(call->headers[HeaderName::kContinuation]);
+    TRY(request.items_max, page_size(*call));
+    request.cancelled = [&call] { return call->exchange->cancelled(); };
+    TRY(const auto page, call->engine.query(*call->container, request));
+    Answer answer;
+    answer.charge = page.charge;
+    answer.touched = page.touched;
+    answer.continuation = page.continuation;
+    answer.item_count = page.rows.size();
+    add_query_metrics(call, page);
+    reply(call, answer, feed_body(call->container->rid_text, "Documents", page.rows));
+    return {};
+}
+
+}  // namespace
+
+void handle_item_query(const CallPtr& call) {
+    on_worker(call, [call] { return run_item_query(call); });
+}
+
+void handle_query_plan(const CallPtr& call) {
+    on_worker(call, [call]() -> Status {
+        TRY_STATUS(authorize(call->principal, Access::kContainerRead, {call->container.get(), std::nullopt, {}}));
+        TRY(const auto body, parse_body(*call));
+        TRY(const auto parsed, query_of(body->value));
+        TRY(const auto compiled, query::compile(parsed.text));
+        // With one range the server does everything. With several, only queries without state
+        // between rows may be sent to each range and simply put together.
+        const bool by_key = call->headers[HeaderName::kPartitionKey].data() != nullptr;
+        if (call->container->ranges->ranges.size() > 1 && !compiled->is_streaming() && !by_key)
+            return Status(errors::not_supported(
+                "A query plan for ORDER BY, GROUP BY, aggregates, DISTINCT, TOP or OFFSET LIMIT over several "
+                "partition key ranges",
+                "Limit the query to one partition key, or use an SDK that sends queries whole (JavaScript, Python, Go)."));
+        reply(call, Answer{}, std::string(kPassThroughPlan));
+        return {};
+    });
+}
+
+void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std::string_view array_name,
+                          const std::vector<QueriedResource>& resources) {
+    const auto run = [&]() -> Status {
+        TRY(const auto body, parse_body(*call));
+        TRY(const auto parsed, query_of(body->value));
+        TRY(const auto compiled, query::compile(parsed.text));
+        TRY(const auto parameters, query::Parameters::bind(*compiled, parsed.parameters));
+        query::QueryRun query(*compiled, parameters);
+        std::vector<std::string> texts;
+        json::Arena arena;
+        std::vector<json::Value> rows;
+        const auto take = [&] {
+            for (const auto& row : rows) texts.push_back(json::to_text(row));
+            rows.clear();
+        };
+        for (const auto& resource : resources) {
+            const auto forms = resource.forms.empty() ? std::vector<std::string>{resource.json} : resource.forms;
+            for (const auto& form : forms) {
+                TRY(const auto value, json::parse(form, arena));
+                TRY(const bool matches, query::matches(*compiled, parameters, value, arena));
+                if (!matches) continue;
+                TRY_STATUS(query.feed(value, arena, rows));
+                take();
+                break;
+            }
+        }
+        TRY_STATUS(query.finish(arena, rows));
+        take();
+        Answer answer;
+        answer.charge = meter::metadata_read();
+        answer.item_count = texts.size();
+        reply(call, answer, feed_body(parent_rid, array_name, texts));
+        return {};
+    };
+    if (const Status status = run(); !status.ok()) reply_error(call, status.error());
+}
+
+Result<std::shared_ptr<const partition::PatchProgram>> read_patch(std::string_view body) {
+    auto program = std::make_shared<partition::PatchProgram>();
+    TRY(const auto value, json::parse(body, program->arena));
+    TRY(program->patch, json::parse_patch(value, program->arena));
+    if (!program->patch.condition.empty()) {
+        TRY(const auto compiled, query::compile_condition(program->patch.condition));
+        TRY(auto parameters, query::Parameters::bind(*compiled, json::Value()));
+        program->condition = [compiled, parameters](const json::Value& item) -> Result<bool> {
+            json::Arena arena;
+            return query::matches(*compiled, parameters, item, arena);
+        };
+    }
+    return std::shared_ptr<const partition::PatchProgram>(std::move(program));
+}
+
+}  // namespace orrery::rest
