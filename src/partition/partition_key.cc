@@ -209,6 +209,12 @@ void append_v1_string(std::string& out, std::string_view cut) {
 }
 
 /// Type byte and value as they are hashed.
+/// Numbers compare as doubles, where -0 equals 0: equal keys are one key.
+double key_number(const json::Value& value) {
+    const double number = value.as_double();
+    return number == 0 ? 0 : number;
+}
+
 void append_hashed(std::string& out, const json::Value& value, char string_end) {
     switch (value.type()) {
         case json::Type::kNull:
@@ -219,7 +225,7 @@ void append_hashed(std::string& out, const json::Value& value, char string_end) 
             return;
         case json::Type::kNumber:
             out.push_back(kNumberByte);
-            append_u64_le(out, std::bit_cast<uint64_t>(value.as_double()));
+            append_u64_le(out, std::bit_cast<uint64_t>(key_number(value)));
             return;
         case json::Type::kString:
             out.push_back(kStringByte);
@@ -244,7 +250,7 @@ std::string v1_epk(const json::Value& component) {
     std::string epk;
     append_v1_number(epk, static_cast<double>(murmur3_32(input, 0)));
     if (value.is_number()) {
-        append_v1_number(epk, value.as_double());
+        append_v1_number(epk, key_number(value));
     } else if (value.is_string()) {
         append_v1_string(epk, value.as_string());
     } else {

@@ -359,6 +359,14 @@ TEST_F(PartitionKeyTest, LengthLimit) {
     EXPECT_NE(epk(v1, above), epk(v1, "[\"" + std::string(99, 'x') + "\"]"));
 }
 
+TEST_F(PartitionKeyTest, NegativeZeroIsZero) {
+    for (const auto& key : {make(KeyKind::kHash, 1, 1), make(KeyKind::kHash, 2, 1)}) {
+        EXPECT_EQ(epk(key, "[-0]"), epk(key, "[0]"));
+        EXPECT_EQ(epk(key, "[-0.0]"), epk(key, "[0]"));
+        EXPECT_NE(epk(key, "[-1]"), epk(key, "[1]"));
+    }
+}
+
 TEST_F(PartitionKeyTest, V1CutsPairsLikeClients) {
     const auto v1 = make(KeyKind::kHash, 1, 1);
     // 99 units, then a pair: its first half alone becomes U+FFFD.

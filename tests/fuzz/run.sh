@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Builds every fuzz target and runs each for a while, starting from its corpus.
+# Usage: tests/fuzz/run.sh [SECONDS]      (seconds per target, default 20)
+#   FUZZ_BUILD_DIR   build folder, default build-fuzz
+#   FUZZ_ONLY        names of targets to run, default all (example: FUZZ_ONLY="route_fuzz json_fuzz")
+#   JOBS             compile jobs, default one per core
+# An input that crashes a target is kept in FUZZ_BUILD_DIR/findings; run the target with that path to
+# see the crash again. Closes with one line "fuzz: N passed, M failed", one per target.
+set -u
+seconds=${1:-20}
+case "$seconds" in
+    '' | *[!0-9]* | 0) echo "usage: tests/fuzz/run.sh [SECONDS]" >&2; exit 2 ;;
+esac
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=${FUZZ_BUILD_DIR:-$root/build-fuzz}
+findings=$build/findings
+targets=()
+for source in "$root"/tests/fuzz/*_fuzz.cc; do
+    name=$(basename "$source" .cc)
+    if [ -z "${FUZZ_ONLY:-}" ] || [[ " $FUZZ_ONLY " == *" $name "* ]]; then targets+=("$name"); fi
+done
+if [ ${#targets[@]} -eq 0 ]; then
+    echo "no such fuzz target: ${FUZZ_ONLY:-}" >&2
+    exit 2
+fi
+
+# Unit tests stay out of this build, and only the modules that the targets include are compiled.
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++ \
+    -DORRERY_FUZZ=ON -DORRERY_TESTS=OFF -DORRERY_SANITIZE=fuzzer-no-link,address,undefined >"$build.log" 2>&1 \
+    || { cat "$build.log"; rm -f "$build.log"; echo "fuzz: 0 passed, ${#targets[@]} failed"; exit 1; }
+mv "$build.log" "$build/configure.log"
+# One target that does not compile must not hide the others.
+ninja -C "$build" -k 0 -j "${JOBS:-$(nproc)}" "${targets[@]}"
+
+passed=0
+failed=0
+mkdir -p "$findings"
+for name in "${targets[@]}"; do
+    program=$build/tests/fuzz/$name
+    log=$build/$name.log
+    if [ ! -x "$program" ]; then
+        printf '  %-20s does not build\n' "$name"
+        failed=$((failed + 1))
+        continue
+    fi
+    # New inputs go to the copy: the corpus in the tree changes only on purpose.
+    work=$(mktemp -d)
+    corpus=$root/tests/fuzz/corpus/${name%_fuzz}
+    [ -d "$corpus" ] && cp "$corpus"/* "$work"/
+    options=()
+    dictionary=$root/tests/fuzz/${name%_fuzz}.dict
+    [ -f "$dictionary" ] && options+=("-dict=$dictionary")
+    if "$program" "$work" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$findings/$name-" "${options[@]}" >"$log" 2>&1; then
+        printf '  %-20s %9s runs\n' "$name" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
+        passed=$((passed + 1))
+    else
+        tail -n 60 "$log"
+        input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -1)
+        printf '  %-20s FAILED, input: %s\n' "$name" "${input:-none, see $log}"
+        failed=$((failed + 1))
+    fi
+    rm -rf "$work"
+done
+echo "fuzz: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]
