@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "json/value.h"
+#include "query/eval.h"
+#include "query/level.h"
+#include "query/values.h"
+
+namespace orrery::query {
+
+/// Where values that outlive an item are kept. In a run over many items they are copied; inside
+/// one item they can stay where they are.
+class Keeper {
+public:
+    /// `arena` null: values stay where they are.
+    Keeper(EvalContext& context, json::Arena* arena) : context_(context), arena_(arena) {}
+    bool copies() const { return arena_ != nullptr; }
+    /// The value, safe to hold; undefined (and a failed context) when memory is used up.
+    json::Value keep(const json::Value& v);
+    /// Counts memory other than the arena's.
+    bool charge(size_t bytes);
+    /// Starts over in an empty arena (the old one must outlive what is copied out of it).
+    void reset(json::Arena* arena, size_t other_bytes) {
+        arena_ = arena;
+        other_bytes_ = other_bytes;
+    }
+
+private:
+    EvalContext& context_;
+    json::Arena* arena_;
+    size_t other_bytes_ = 0;
+};
+
+/// The running state of one aggregate in one group.
+class Accumulator {
+public:
+    explicit Accumulator(AggregateKind kind) : kind_(kind) {}
+    void add(const json::Value& v, Keeper& keeper);
+    json::Value result(EvalContext& context) const;
+
+private:
+    void add_extreme(const json::Value& v, Keeper& keeper);
+
+    AggregateKind kind_;
+    bool spoiled_ = false;  // an input that makes the result undefined
+    uint64_t count_ = 0;
+    double sum_ = 0;
+    json::Value extreme_;
+    std::string extreme_text_;  // backs extreme_ when the keeper copies
+    std::vector<json::Value> list_;
+    std::unique_ptr<ValueSet> set_;
+};
+
+}  // namespace orrery::query

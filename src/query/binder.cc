@@ -1,0 +1,371 @@
+#include "query/binder.h"
+
+#include <fmt/format.h>
+
+#include "base/encoding.h"
+#include "base/errors.h"
+#include "query/choices.h"
+#include "query/limits.h"
+#include "query/number.h"
+#include "query/printer.h"
+
+namespace orrery::query {
+
+using ast::Expr;
+using ast::ExprKind;
+
+Binder::Binder(CompiledQuery& query) : query_(query) {}
+
+Status Binder::run(std::unique_ptr<Syntax> syntax) {
+    query_.syntax_ = std::move(syntax);
+    diagnostics_.emplace(query_.syntax_->text);
+    uint64_t weight = 1;
+    query_.root_ = query(*query_.syntax_->query, nullptr, Place::kTop, true, weight);
+    if (!diagnostics_->empty()) return Status(diagnostics_->to_error());
+    if (plain_error_) return Status(std::move(*plain_error_));
+    note_properties(*query_.syntax_->query, *query_.root_);
+    return {};
+}
+
+Result<std::shared_ptr<const CompiledQuery>> compile_syntax(std::unique_ptr<Syntax> syntax) {
+    auto query = std::make_shared<CompiledQuery>();
+    TRY_STATUS(Binder(*query).run(std::move(syntax)));
+    return std::shared_ptr<const CompiledQuery>(std::move(query));
+}
+
+const Level* Binder::query(const ast::Query& q, const Scope* outer, Place place, bool root_driven,
+                           uint64_t& weight) {
+    if (place != Place::kTop) refuse_in_subquery(q);
+    auto* level = new (arena().allocate(sizeof(Level), alignof(Level))) Level();
+    level->syntax = &q;
+    Scope scope;
+    scope.outer = outer;
+    std::vector<BoundAggregate> aggregates;
+    scope.aggregates = &aggregates;
+    std::vector<BoundSource> sources;
+    for (size_t i = 0; i < q.sources.size(); ++i)
+        sources.push_back(source(q.sources[i], i, scope, root_driven));
+    level->sources = keep(sources);
+    level->reads_items = root_driven && !sources.empty() &&
+                         (sources[0].query == nullptr || sources[0].query->reads_items);
+    if (q.where != nullptr) level->where = expr(*q.where, scope).node;
+    group_by(q, scope, *level);
+    const Bound value = projection(q, scope);
+    scope.grouped_select = false;
+    level->value = value.node;
+    weight = value.weight;
+    level->distinct = q.distinct;
+    if (place == Place::kTop) {
+        order_by(q, scope, *level);
+        level->top =
+            count(q.top, "SC2060", "The count value provided for a TOP clause must be an integer.");
+        level->offset =
+            count(q.offset, "SC2062", "The OFFSET count value exceeds the maximum allowed value.");
+        level->limit =
+            count(q.limit, "SC2061", "The LIMIT count value exceeds the maximum allowed value.");
+    }
+    level->aggregates = keep(aggregates);
+    return level;
+}
+
+void Binder::refuse_in_subquery(const ast::Query& q) {
+    if (!q.order_by.empty() && q.order_by_rank)
+        diagnostics_->add("SC2228", q.order_by_range,
+                          "The ORDER BY RANK clause is not supported in subqueries.");
+    if (!q.order_by.empty() && !q.order_by_rank)
+        diagnostics_->add("SC2202", q.order_by_range, "'ORDER BY' is not supported in subqueries.");
+    if (q.top != nullptr)
+        diagnostics_->add("SC2203", q.top_range, "'TOP' is not supported in subqueries.");
+    if (q.offset != nullptr)
+        diagnostics_->add("SC2204", q.offset_limit_range,
+                          "'OFFSET LIMIT' clause is not supported in subqueries.");
+}
+
+// --- FROM ---------------------------------------------------------------------------------------
+
+BoundSource Binder::source(const ast::Source& s, size_t index, Scope& scope, bool root_driven) {
+    BoundSource bound;
+    bound.iterate = s.iterate;
+    Binding binding;
+    if (s.query != nullptr) {
+        const bool first = index == 0;
+        bound.query = query(*s.query, first ? scope.outer : &scope,
+                            first ? Place::kFirstSource : Place::kSubquery, first && root_driven,
+                            binding.weight);
+        binding.origin = s.iterate ? Origin::kCorrelated : Origin::kSubquery;
+    } else {
+        // The first source of the outermost query starts at the container, whatever its name.
+        Scope container;
+        container.any_name_is_item = true;
+        Scope& from = index == 0 && root_driven ? container : scope;
+        const Bound collection = expr(*s.collection, from);
+        bound.node = collection.node;
+        binding.weight = collection.weight;
+        if (s.iterate || index > 0 || !root_driven) {
+            binding.origin = Origin::kCorrelated;
+        } else {
+            binding.origin =
+                s.collection->kind == ExprKind::kIdentifier ? Origin::kItem : Origin::kItemPath;
+        }
+    }
+    binding.name = s.alias;
+    if (binding.name.empty() && s.collection != nullptr) {
+        if (s.collection->kind == ExprKind::kIdentifier) {
+            binding.name = s.collection->name;
+        } else if (s.collection->kind == ExprKind::kPath && s.collection->steps.back().is_name()) {
+            binding.name = s.collection->steps.back().name;
+        }
+    }
+    // A source without a name still needs a slot for SELECT *.
+    binding.slot = query_.slot_count_++;
+    bound.slot = binding.slot;
+    add_alias(s, scope, binding);
+    return bound;
+}
+
+void Binder::add_alias(const ast::Source& s, Scope& scope, Binding binding) {
+    if (!binding.name.empty()) {
+        for (const Binding& other : scope.bindings) {
+            if (other.name != binding.name) continue;
+            diagnostics_->add("", s.alias_range,
+                              fmt::format("The input alias '{}' is specified more than once in the "
+                                          "FROM clause.",
+                                          binding.name));
+            break;
+        }
+    }
+    scope.bindings.push_back(binding);
+}
+
+// --- SELECT and GROUP BY ------------------------------------------------------------------------
+
+void Binder::group_by(const ast::Query& q, Scope& scope, Level& level) {
+    size_t aggregates = q.value != nullptr ? count_aggregates(*q.value) : 0;
+    for (const ast::SelectItem& item : q.items) aggregates += count_aggregates(*item.expr);
+    if (aggregates == 0 && q.group_by.empty()) return;
+    std::vector<const Node*> keys;
+    for (const Expr* key : q.group_by) {
+        if (count_aggregates(*key) > 0 || contains_subquery(*key)) {
+            diagnostics_->add("", key->range,
+                              "An aggregate function or a subquery is not allowed in the GROUP BY "
+                              "clause.");
+            keys.push_back(nothing().node);
+            continue;
+        }
+        keys.push_back(expr(*key, scope).node);
+    }
+    level.grouped = true;
+    level.group_keys = keep(keys);
+    level.group_slot = query_.slot_count_;
+    query_.slot_count_ += static_cast<uint32_t>(keys.size() + aggregates);
+    scope.grouped_select = true;
+    scope.group_by = q.group_by;
+    scope.group_slot = level.group_slot;
+    if (q.order_by.empty() || q.group_by.empty()) return;
+    diagnostics_->add("", q.order_by_range, "'ORDER BY' is not supported with GROUP BY.");
+}
+
+Bound Binder::projection(const ast::Query& q, Scope& scope) {
+    switch (q.select_kind) {
+        case ast::SelectKind::kStar:
+            return star(q, scope);
+        case ast::SelectKind::kValue:
+            return expr(*q.value, scope);
+        case ast::SelectKind::kList:
+            return select_list(q, scope);
+    }
+    return nothing();
+}
+
+Bound Binder::star(const ast::Query& q, const Scope& scope) {
+    if (!q.group_by.empty()) {
+        diagnostics_->add("SC2041", q.star_range, "'SELECT *' is not allowed with GROUP BY.");
+    } else if (q.sources.empty()) {
+        diagnostics_->add("", q.star_range, "'SELECT *' is not valid if FROM clause is omitted.");
+    } else if (q.sources.size() > 1) {
+        diagnostics_->add("", q.star_range, "'SELECT *' is only valid with a single input set.");
+    } else {
+        return {make<SlotNode>(scope.bindings[0].slot), scope.bindings[0].weight, nullptr};
+    }
+    return nothing();
+}
+
+namespace {
+
+/// The output name of an unaliased SELECT item; empty if it has none.
+std::string_view natural_name(const Expr& e) {
+    if (e.kind == ExprKind::kIdentifier) return e.name;
+    if (e.kind == ExprKind::kPath && e.steps.back().is_name()) return e.steps.back().name;
+    return {};
+}
+
+}  // namespace
+
+Bound Binder::select_list(const ast::Query& q, Scope& scope) {
+    std::vector<std::string_view> names;
+    std::vector<const Node*> values;
+    uint64_t weight = 0;
+    size_t unnamed = 0;
+    for (const ast::SelectItem& item : q.items) {
+        std::string_view name = item.alias.empty() ? natural_name(*item.expr) : item.alias;
+        if (name.empty()) name = arena().copy(fmt::format("${}", ++unnamed));
+        const Bound value = expr(*item.expr, scope);
+        weight = std::min<uint64_t>(weight + value.weight, UINT32_MAX);
+        size_t at = 0;
+        while (at < names.size() && names[at] != name) ++at;
+        if (at < names.size()) {
+            if (choices::kRefuseDuplicateNames)
+                diagnostics_->add(
+                    "", item.range,
+                    fmt::format("The property name '{}' is specified more than once in the SELECT "
+                                "list.",
+                                name));
+            values[at] = value.node;
+            continue;
+        }
+        names.push_back(name);
+        values.push_back(value.node);
+    }
+    constexpr uint64_t kHarmlessWeight = 64;
+    return {make<ObjectNode>(keep(names), keep(values), weight > kHarmlessWeight), weight, nullptr};
+}
+
+// --- ORDER BY, TOP, OFFSET, LIMIT ---------------------------------------------------------------
+
+void Binder::order_by(const ast::Query& q, Scope& scope, Level& level) {
+    if (q.order_by_rank) return order_by_rank(q);
+    std::vector<BoundOrderKey> keys;
+    for (const ast::OrderItem& item : q.order_by) keys.push_back(order_key(item, scope));
+    level.order_by = keep(keys);
+}
+
+BoundOrderKey Binder::order_key(const ast::OrderItem& item, Scope& scope) {
+    BoundOrderKey key;
+    key.descending = item.direction == ast::Direction::kDescending;
+    key.node = nothing().node;
+    const Expr& e = *item.expr;
+    if (e.kind == ExprKind::kCall && equals_ignore_case(e.name, "VECTORDISTANCE")) {
+        expr(e, scope);
+        return key;
+    }
+    const Expr* base = e.kind == ExprKind::kPath ? e.args[0] : &e;
+    const Scope* owner = nullptr;
+    const Binding* binding =
+        base->kind == ExprKind::kIdentifier ? find(base->name, scope, owner) : nullptr;
+    if (base->kind == ExprKind::kIdentifier && binding == nullptr) {
+        expr(e, scope);  // reports the name
+        return key;
+    }
+    bool mappable = binding != nullptr && binding->origin != Origin::kSubquery &&
+                    !(binding->origin == Origin::kItem && e.kind == ExprKind::kIdentifier);
+    if (e.kind == ExprKind::kPath)
+        for (const ast::Step& step : e.steps) mappable &= step.kind != ast::StepKind::kExpr;
+    if (!mappable) {
+        diagnostics_->add_without_location("2206",
+                                           "Unsupported ORDER BY clause. ORDER BY item expression "
+                                           "could not be mapped to a document path.");
+        return key;
+    }
+    if (binding->origin == Origin::kCorrelated) {
+        plain_error(errors::bad_request("Order-by over correlated collections is not supported."));
+        return key;
+    }
+    key.node = expr(e, scope).node;
+    return key;
+}
+
+void Binder::order_by_rank(const ast::Query& q) {
+    if (q.sources.size() > 1)
+        diagnostics_->add("SC2224", q.sources[1].range,
+                          "The JOIN operator is not allowed with the ORDER BY RANK clause.");
+    for (const ast::Source& s : q.sources) {
+        if (s.iterate)
+            diagnostics_->add("SC2223", s.range,
+                              "The FROM clause with the IN operator is not allowed with the ORDER "
+                              "BY RANK clause.");
+        if (s.query != nullptr)
+            diagnostics_->add(
+                "SC2225", s.range,
+                "Subqueries in the FROM clause are not allowed with the ORDER BY RANK clause.");
+    }
+    const auto is_score = [](const Expr& e) {
+        return e.kind == ExprKind::kCall && (equals_ignore_case(e.name, "FULLTEXTSCORE") ||
+                                             equals_ignore_case(e.name, "VECTORDISTANCE"));
+    };
+    for (const ast::OrderItem& item : q.order_by) {
+        const Expr& e = *item.expr;
+        bool valid = is_score(e);
+        if (!valid && equals_ignore_case(e.name, "RRF")) {
+            size_t scores = 0;
+            while (scores < e.args.size() && is_score(*e.args[scores])) ++scores;
+            valid = scores >= 2 && e.args.size() - scores <= 1;
+            if (valid && scores < e.args.size()) {
+                const Expr& weights = *e.args.back();
+                bool literal = weights.kind == ExprKind::kArray && weights.args.size() == scores;
+                for (const Expr* w : weights.args)
+                    literal &= w->kind == ExprKind::kLiteral && w->value.is_number();
+                if (!literal)
+                    diagnostics_->add(
+                        "SC2229", weights.range,
+                        "The last parameter of the RRF function is an optional array of weights. "
+                        "When present, it must be a literal array of numbers, one for each of the "
+                        "component scores used for the RRF function. The length of this array must "
+                        "be the same as the number of the component scores.");
+            }
+        }
+        if (!valid)
+            diagnostics_->add(
+                "SC2221", e.range,
+                "The ORDER BY RANK clause must be followed by a VectorDistance and/or "
+                "a FullTextScore function call.");
+    }
+    plain_error(errors::not_supported("The ORDER BY RANK clause", "Remove it from the query."));
+}
+
+BoundCount Binder::count(const Expr* e, std::string_view code, std::string_view message) {
+    BoundCount bound;
+    if (e == nullptr) return bound;
+    if (e->kind == ExprKind::kParameter) {
+        bound.kind = BoundCount::Kind::kParameter;
+        bound.parameter = parameter(e->name);
+        return bound;
+    }
+    bound.kind = BoundCount::Kind::kConstant;
+    const auto value = exact_int64(e->value);
+    const bool huge = e->value.as_double() > static_cast<double>(limits::kCountMax);
+    if (value && !huge) {
+        bound.value = static_cast<uint64_t>(*value);  // a literal without sign is never negative
+    } else if (huge || code == "SC2060") {
+        diagnostics_->add(code, e->range, std::string(message));
+    } else {
+        const auto written = query_.text().substr(e->range.start, e->range.end - e->range.start);
+        diagnostics_->add("SC1001", e->range,
+                          fmt::format("Syntax error, incorrect syntax near '{}'.", written));
+    }
+    return bound;
+}
+
+// --- properties of the whole query --------------------------------------------------------------
+
+void Binder::note_properties(const ast::Query& q, const Level& level) {
+    const bool item_source = q.sources.size() >= 1 && q.sources[0].collection != nullptr &&
+                             !q.sources[0].iterate &&
+                             q.sources[0].collection->kind == ExprKind::kIdentifier;
+    if (item_source)
+        query_.item_alias_ =
+            q.sources[0].alias.empty() ? q.sources[0].collection->name : q.sources[0].alias;
+    const bool names_item = q.value != nullptr && q.value->kind == ExprKind::kIdentifier &&
+                            q.value->name == query_.item_alias_;
+    query_.returns_whole_item_ =
+        item_source && !level.grouped && (q.select_kind == ast::SelectKind::kStar || names_item);
+    const auto composes = [](const Expr& e) {
+        if (count_aggregates(e) == 0) return false;
+        const FunctionSpec* spec = e.kind == ExprKind::kCall ? find_function(e.name) : nullptr;
+        return spec == nullptr || spec->family != FunctionFamily::kAggregate;
+    };
+    if (q.value != nullptr) query_.composes_aggregates_ = composes(*q.value);
+    for (const ast::SelectItem& item : q.items)
+        query_.composes_aggregates_ = query_.composes_aggregates_ || composes(*item.expr);
+}
+
+}  // namespace orrery::query

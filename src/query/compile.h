@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "query/level.h"
+#include "query/like.h"
+#include "query/parser.h"
+#include "query/values.h"
+
+namespace orrery::query {
+
+/// A query text, bound and compiled. Immutable: shared between threads and requests. Parameters are
+/// known by name and get their values per run.
+class CompiledQuery {
+public:
+    CompiledQuery() = default;
+    CompiledQuery(const CompiledQuery&) = delete;
+    CompiledQuery& operator=(const CompiledQuery&) = delete;
+
+    std::string_view text() const { return syntax_->text; }
+    const ast::Query& syntax() const { return *syntax_->query; }
+    const Level& root() const { return *root_; }
+    /// Names with '@', in order of first use.
+    const std::vector<std::string_view>& parameters() const { return parameters_; }
+    uint32_t slot_count() const { return slot_count_; }
+
+    /// Each item yields its rows by itself: run_item() does everything. False with ORDER BY, GROUP
+    /// BY, aggregates, DISTINCT, TOP, OFFSET LIMIT and without FROM: use QueryRun.
+    bool is_streaming() const { return root_->reads_items && root_->is_streaming(); }
+    /// False without FROM: the answer does not depend on the container's items.
+    bool reads_items() const { return root_->reads_items; }
+    /// Every row is an unchanged item (SELECT *, SELECT VALUE c), whose bytes can be copied.
+    bool returns_whole_item() const { return returns_whole_item_; }
+    bool has_udf() const { return has_udf_; }
+    /// An aggregate inside a larger expression of the SELECT clause: `SUM(c.a) / 2`.
+    bool composes_aggregates() const { return composes_aggregates_; }
+    /// The name under which WHERE and SELECT see the item itself; empty when they do not.
+    std::string_view item_alias() const { return item_alias_; }
+
+private:
+    friend class Binder;
+
+    std::unique_ptr<Syntax> syntax_;
+    const Level* root_ = nullptr;
+    std::vector<std::string_view> parameters_;
+    uint32_t slot_count_ = 1;
+    bool returns_whole_item_ = false;
+    bool has_udf_ = false;
+    bool composes_aggregates_ = false;
+    std::string_view item_alias_;
+    // What nodes point to and an arena cannot destroy.
+    std::vector<std::unique_ptr<const LikePattern>> patterns_;
+    std::vector<std::unique_ptr<const ValueSet>> sets_;
+};
+
+/// Binds names and compiles; reports every mistake it finds, as the service words it.
+Result<std::shared_ptr<const CompiledQuery>> compile_syntax(std::unique_ptr<Syntax> syntax);
+
+}  // namespace orrery::query

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/errors.h"
+#include "json/value.h"
+#include "query/limits.h"
+#include "query/udf.h"
+
+namespace orrery::query {
+
+/// Three-valued logic.
+enum class Truth : uint8_t { kFalse, kTrue, kUndefined };
+
+inline Truth truth_of(const json::Value& v) {
+    if (!v.is_bool()) return Truth::kUndefined;
+    return v.as_bool() ? Truth::kTrue : Truth::kFalse;
+}
+inline json::Value to_value(Truth t) {
+    return t == Truth::kUndefined ? json::Value() : json::Value::boolean(t == Truth::kTrue);
+}
+inline Truth negate(Truth t) {
+    if (t == Truth::kUndefined) return t;
+    return t == Truth::kTrue ? Truth::kFalse : Truth::kTrue;
+}
+
+/// Everything an expression may look at while it is evaluated. Owned by one thread.
+///
+/// Expressions have no error channel of their own: most failures are the value undefined. The few
+/// real errors (user-defined functions, limits) are recorded here once, evaluation goes on with
+/// undefined, and whoever drives the rows stops at the next charge().
+struct EvalContext {
+    json::Value* slots = nullptr;             ///< aliases, group keys, aggregates; see level.h
+    const json::Value* parameters = nullptr;  ///< by index of CompiledQuery
+    json::Arena* arena = nullptr;
+    UdfHost* udf = nullptr;
+    const Clock* clock = nullptr;
+    int64_t static_now_us = 0;
+
+    bool failed() const { return failed_; }
+    Status take_status() { return failed_ ? Status(std::move(error_)) : Status(); }
+    json::Value fail(Error error) {
+        if (!failed_) error_ = std::move(error);
+        failed_ = true;
+        return {};
+    }
+
+    /// Starts the budgets of one item.
+    void begin_item() {
+        work_left_ = limits::kWorkPerItemMax;
+        arena_start_ = arena->bytes_used();
+    }
+    /// Counts work; false when the query must stop.
+    bool charge(uint64_t units = 1) {
+        if (failed_) return false;
+        if (units > work_left_) {
+            fail(errors::bad_request(
+                "The query needs too much work on a single item. Narrow its JOINs or subqueries."));
+            return false;
+        }
+        work_left_ -= units;
+        return true;
+    }
+    /// Asks before a large allocation; false when the item's memory is used up.
+    bool may_allocate(size_t bytes) {
+        if (failed_) return false;
+        if (arena->bytes_used() - arena_start_ + bytes <= limits::kEvaluationBytesMax) return true;
+        fail(errors::bad_request(
+            "The query computes values that are too large. Narrow its strings and arrays."));
+        return false;
+    }
+
+private:
+    bool failed_ = false;
+    uint64_t work_left_ = limits::kWorkPerItemMax;
+    size_t arena_start_ = 0;
+    Error error_;
+};
+
+/// A compiled expression. Immutable and trivially destructible: lives in its query's arena.
+class Node {
+public:
+    virtual json::Value eval(EvalContext& context) const = 0;
+    /// The same as truth_of(eval()), for WHERE and the logical operators.
+    virtual Truth test(EvalContext& context) const { return truth_of(eval(context)); }
+    /// The value of a constant expression, else null.
+    virtual const json::Value* constant() const { return nullptr; }
+
+protected:
+    ~Node() = default;
+};
+
+}  // namespace orrery::query

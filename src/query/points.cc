@@ -1,0 +1,189 @@
+#include <unordered_map>
+
+#include "query/limits.h"
+#include "query/query.h"
+
+namespace orrery::query {
+namespace {
+
+using ast::Expr;
+using ast::ExprKind;
+using ast::Op;
+using json::Value;
+
+/// What one branch of a filter says about an item: undefined where it says nothing.
+struct Pin {
+    Value id;
+    std::vector<Value> key;
+};
+using Pins = std::optional<std::vector<Pin>>;
+
+class Finder {
+public:
+    Finder(const CompiledQuery& query, const Parameters& parameters,
+           const std::vector<json::MemberPath>& key_paths)
+        : query_(query), parameters_(parameters), key_paths_(key_paths) {
+        for (size_t i = 0; i < query.parameters().size(); ++i)
+            by_name_.emplace(query.parameters()[i], i);
+    }
+
+    /// The pins of which at least one holds for every item that satisfies `e`; nullopt: unknown.
+    Pins find(const Expr& e) const {
+        if (e.kind == ExprKind::kIn && !e.negated) return in(e);
+        if (e.kind != ExprKind::kBinary) return std::nullopt;
+        switch (e.ops[0]) {
+            case Op::kAnd:
+                return all_of(e);
+            case Op::kOr:
+                return any_of(e);
+            case Op::kEqual:
+                return e.ops.size() == 1 ? equality(e) : std::nullopt;
+            default:
+                return std::nullopt;
+        }
+    }
+
+private:
+    Pins any_of(const Expr& e) const {
+        std::vector<Pin> out;
+        for (const Expr* branch : e.args) {
+            Pins pins = find(*branch);
+            if (!pins || out.size() + pins->size() > limits::kPointCandidatesMax)
+                return std::nullopt;
+            std::move(pins->begin(), pins->end(), std::back_inserter(out));
+        }
+        return out;
+    }
+
+    Pins all_of(const Expr& e) const {
+        Pins out;
+        for (const Expr* part : e.args) {
+            Pins pins = find(*part);
+            if (!pins) continue;
+            if (!out) {
+                out = std::move(pins);
+                continue;
+            }
+            // Too many combinations: what is known already is still true.
+            if (out->size() * pins->size() > limits::kPointCandidatesMax) continue;
+            std::vector<Pin> combined;
+            for (const Pin& a : *out)
+                for (const Pin& b : *pins)
+                    if (auto pin = combine(a, b)) combined.push_back(std::move(*pin));
+            out = std::move(combined);
+        }
+        return out;
+    }
+
+    /// nullopt when the two contradict each other.
+    static std::optional<Pin> combine(const Pin& a, const Pin& b) {
+        Pin out = a;
+        if (!merge(out.id, b.id)) return std::nullopt;
+        for (size_t i = 0; i < out.key.size(); ++i)
+            if (!merge(out.key[i], b.key[i])) return std::nullopt;
+        return out;
+    }
+    static bool merge(Value& into, const Value& other) {
+        if (other.is_undefined()) return true;
+        if (into.is_undefined()) {
+            into = other;
+            return true;
+        }
+        return same_value(into, other);
+    }
+
+    Pins equality(const Expr& e) const {
+        if (auto value = constant(*e.args[1])) return pin(*e.args[0], *value);
+        if (auto value = constant(*e.args[0])) return pin(*e.args[1], *value);
+        return std::nullopt;
+    }
+
+    Pins in(const Expr& e) const {
+        std::vector<Pin> out;
+        for (const Expr* element : e.args.subspan(1)) {
+            const auto value = constant(*element);
+            if (!value) return std::nullopt;
+            Pins pins = pin(*e.args[0], *value);
+            if (!pins) return std::nullopt;
+            std::move(pins->begin(), pins->end(), std::back_inserter(out));
+        }
+        return out;
+    }
+
+    std::optional<Value> constant(const Expr& e) const {
+        if (e.kind == ExprKind::kLiteral) return e.value;
+        if (e.kind != ExprKind::kParameter) return std::nullopt;
+        return parameters_.values()[by_name_.at(e.name)];
+    }
+
+    /// `path` = value. An impossible value gives no pins at all: nothing can match.
+    Pins pin(const Expr& path, const Value& value) const {
+        if (path.kind != ExprKind::kPath || path.args[0]->kind != ExprKind::kIdentifier ||
+            path.args[0]->name != query_.item_alias())
+            return std::nullopt;
+        Pin out;
+        out.key.resize(key_paths_.size());
+        bool found = false;
+        if (is_path(path, {"id"})) {
+            if (!value.is_string()) return std::vector<Pin>();
+            out.id = value;
+            found = true;
+        }
+        for (size_t i = 0; i < key_paths_.size(); ++i) {
+            if (!is_path(path, key_paths_[i])) continue;
+            // Arrays and objects as key values do not stand for themselves.
+            if (!value.is_scalar()) return value.is_undefined() ? Pins(std::vector<Pin>()) : Pins();
+            out.key[i] = value;
+            found = true;
+        }
+        if (!found) return std::nullopt;
+        return std::vector<Pin>{std::move(out)};
+    }
+
+    static bool is_path(const Expr& path, const json::MemberPath& names) {
+        if (path.steps.size() != names.size()) return false;
+        for (size_t i = 0; i < names.size(); ++i)
+            if (!path.steps[i].is_name() || path.steps[i].name != names[i]) return false;
+        return true;
+    }
+
+    const CompiledQuery& query_;
+    const Parameters& parameters_;
+    const std::vector<json::MemberPath>& key_paths_;
+    std::unordered_map<std::string_view, size_t> by_name_;
+};
+
+}  // namespace
+
+std::optional<std::vector<PointCandidate>> point_candidates(
+    const CompiledQuery& query, const Parameters& parameters,
+    const std::vector<json::MemberPath>& key_paths) {
+    const Expr* where = query.syntax().where;
+    if (where == nullptr || query.item_alias().empty()) return std::nullopt;
+    const Pins pins = Finder(query, parameters, key_paths).find(*where);
+    if (!pins) return std::nullopt;
+    std::vector<PointCandidate> out;
+    std::unordered_multimap<std::string_view, size_t> seen;
+    for (const Pin& pin : *pins) {
+        if (pin.id.is_undefined()) return std::nullopt;
+        PointCandidate candidate;
+        candidate.id = std::string(pin.id.as_string());
+        bool complete = !key_paths.empty();
+        for (const Value& v : pin.key) complete &= !v.is_undefined();
+        if (complete) candidate.key = pin.key;
+        const auto same = [&](const PointCandidate& other) {
+            if (candidate.key.has_value() != other.key.has_value()) return false;
+            return !candidate.key || std::equal(candidate.key->begin(), candidate.key->end(),
+                                                other.key->begin(), same_value);
+        };
+        const auto [begin, end] = seen.equal_range(pin.id.as_string());
+        bool duplicate = false;
+        for (auto it = begin; it != end && !duplicate; ++it) duplicate = same(out[it->second]);
+        if (duplicate) continue;
+        seen.emplace(pin.id.as_string(), out.size());
+        out.push_back(std::move(candidate));
+    }
+    return out;
+}
+
+}  // namespace orrery::query

@@ -1,0 +1,232 @@
+#include "query/query.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <list>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/errors.h"
+#include "query/limits.h"
+#include "query/number.h"
+#include "query/run.h"
+
+namespace orrery::query {
+
+using json::Value;
+
+namespace {
+
+/// Compiled queries by text, least recently used out first. Internally locked.
+class Cache {
+public:
+    std::shared_ptr<const CompiledQuery> find(std::string_view text) {
+        const std::lock_guard lock(mutex_);
+        const auto found = by_text_.find(text);
+        if (found == by_text_.end()) return nullptr;
+        entries_.splice(entries_.begin(), entries_, found->second);
+        return *found->second;
+    }
+
+    void insert(std::shared_ptr<const CompiledQuery> query) {
+        const std::lock_guard lock(mutex_);
+        if (query->text().size() > limits::kCacheTextBytesMax / 16) return;
+        if (by_text_.contains(query->text())) return;
+        text_bytes_ += query->text().size();
+        entries_.push_front(std::move(query));
+        by_text_.emplace(entries_.front()->text(), entries_.begin());
+        while (entries_.size() > limits::kCacheEntries ||
+               text_bytes_ > limits::kCacheTextBytesMax) {
+            text_bytes_ -= entries_.back()->text().size();
+            by_text_.erase(entries_.back()->text());
+            entries_.pop_back();
+        }
+    }
+
+private:
+    using Entries = std::list<std::shared_ptr<const CompiledQuery>>;
+    std::mutex mutex_;
+    Entries entries_;                                                  // guarded by mutex_
+    std::unordered_map<std::string_view, Entries::iterator> by_text_;  // guarded; keys in entries_
+    size_t text_bytes_ = 0;                                            // guarded by mutex_
+};
+
+Cache& cache() {
+    static Cache instance;
+    return instance;
+}
+
+const Clock& system_clock() {
+    static const SystemClock instance;
+    return instance;
+}
+
+/// Slots and context of one evaluation.
+class Evaluation {
+public:
+    Evaluation(const CompiledQuery& query, const Parameters& parameters) {
+        if (query.slot_count() > std::size(fixed_)) more_.resize(query.slot_count());
+        context.slots = more_.empty() ? fixed_ : more_.data();
+        context.parameters = parameters.values().data();
+        context.udf = parameters.environment().udf;
+        context.clock = parameters.environment().clock;
+        context.static_now_us = parameters.start_us();
+    }
+    void begin(const Value& item, json::Arena& arena) {
+        context.slots[kItemSlot] = item;
+        context.arena = &arena;
+        context.begin_item();
+    }
+    EvalContext context;
+
+private:
+    Value fixed_[8];
+    std::vector<Value> more_;
+};
+
+/// A number that JSON cannot express is no row.
+bool is_expressible(const Value& v) {
+    return !v.is_number() || std::isfinite(v.as_double());
+}
+
+class RowsSink final : public RowSink {
+public:
+    bool row(const Value& value) override {
+        if (is_expressible(value)) rows->push_back(value);
+        return true;
+    }
+    std::vector<Value>* rows = nullptr;
+};
+
+Status check_count_parameter(const CompiledQuery& query, const BoundCount& count, const Value& v) {
+    const auto n = exact_int64(v);
+    if (n && *n >= 0 && static_cast<uint64_t>(*n) <= limits::kCountMax) return {};
+    return Status(errors::bad_request(
+        fmt::format("The value of the parameter '{}' is used as a TOP, OFFSET or LIMIT count and "
+                    "must be an integer from 0 to {}.",
+                    query.parameters()[count.parameter], limits::kCountMax)));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CompiledQuery>> compile(std::string_view text) {
+    if (auto found = cache().find(text)) return found;
+    TRY(auto syntax, parse_query(text));
+    TRY(auto query, compile_syntax(std::move(syntax)));
+    cache().insert(query);
+    return query;
+}
+
+Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view text) {
+    TRY(auto syntax, parse_condition(text));
+    if (syntax->query->sources.size() > 1)
+        return errors::bad_request("A patch condition is of the form FROM c WHERE <expression>.");
+    return compile_syntax(std::move(syntax));
+}
+
+Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& list,
+                                    const Environment& environment) {
+    Parameters bound;
+    bound.environment_ = environment;
+    if (bound.environment_.clock == nullptr) bound.environment_.clock = &system_clock();
+    bound.start_us_ = bound.environment_.clock->wall_us();
+    bound.values_.resize(query.parameters().size());
+    if (!list.is_undefined() && !list.is_null()) {
+        if (!list.is_array())
+            return errors::bad_request("The 'parameters' of a query must be an array.");
+        std::unordered_map<std::string_view, Value> given;
+        for (const Value& entry : list.elements()) {
+            const Value name = entry.member("name");
+            if (!name.is_string())
+                return errors::bad_request(
+                    "Every entry of a query's 'parameters' must be an object with a string "
+                    "'name'.");
+            given[name.as_string()] = entry.member("value");
+        }
+        for (size_t i = 0; i < bound.values_.size(); ++i) {
+            const auto found = given.find(query.parameters()[i]);
+            if (found != given.end()) bound.values_[i] = found->second;
+        }
+    }
+    for (size_t i = 0; i < bound.values_.size(); ++i)
+        if (bound.values_[i].is_undefined())
+            return errors::bad_request(fmt::format(
+                "The query uses the parameter '{}', which has no value.", query.parameters()[i]));
+    for (const BoundCount* count : {&query.root().top, &query.root().offset, &query.root().limit})
+        if (count->kind == BoundCount::Kind::kParameter)
+            TRY_STATUS(check_count_parameter(query, *count, bound.values_[count->parameter]));
+    return bound;
+}
+
+Status run_item(const CompiledQuery& query, const Parameters& parameters, const Value& item,
+                json::Arena& arena, std::vector<Value>& rows) {
+    DCHECK(query.is_streaming());
+    Evaluation evaluation(query, parameters);
+    evaluation.begin(item, arena);
+    RowsSink sink;
+    sink.rows = &rows;
+    LevelRun run(query.root(), evaluation.context, sink, LevelRun::Scope::kWithinItem);
+    run.feed();
+    return evaluation.context.take_status();
+}
+
+Result<bool> matches(const CompiledQuery& query, const Parameters& parameters, const Value& item,
+                     json::Arena& arena) {
+    const Level& level = query.root();
+    if (level.where == nullptr) return true;
+    DCHECK(level.sources.size() == 1 && level.sources[0].query == nullptr);
+    Evaluation evaluation(query, parameters);
+    evaluation.begin(item, arena);
+    EvalContext& context = evaluation.context;
+    const Value source = level.sources[0].node->eval(context);
+    context.slots[level.sources[0].slot] = source;
+    const bool matched = !source.is_undefined() && level.where->test(context) == Truth::kTrue;
+    TRY_STATUS(context.take_status());
+    return matched;
+}
+
+struct QueryRun::State {
+    State(const CompiledQuery& q, const Parameters& parameters)
+        : query(q),
+          evaluation(q, parameters),
+          run(q.root(), evaluation.context, sink, LevelRun::Scope::kAcrossItems) {}
+    const CompiledQuery& query;
+    Evaluation evaluation;
+    RowsSink sink;
+    LevelRun run;
+    bool done = false;
+    bool finished = false;
+};
+
+QueryRun::QueryRun(const CompiledQuery& query, const Parameters& parameters)
+    : state_(std::make_unique<State>(query, parameters)) {
+    state_->done = !query.reads_items();
+}
+
+QueryRun::~QueryRun() = default;
+
+bool QueryRun::is_done() const {
+    return state_->done;
+}
+
+Status QueryRun::feed(const Value& item, json::Arena& arena, std::vector<Value>& rows) {
+    if (state_->done) return {};
+    state_->evaluation.begin(item, arena);
+    state_->sink.rows = &rows;
+    if (!state_->run.feed()) state_->done = true;
+    return state_->evaluation.context.take_status();
+}
+
+Status QueryRun::finish(json::Arena& arena, std::vector<Value>& rows) {
+    if (state_->finished) return {};
+    state_->finished = true;
+    state_->evaluation.begin({}, arena);
+    state_->sink.rows = &rows;
+    bool more = true;
+    if (!state_->query.reads_items()) more = state_->run.feed();
+    if (more || state_->query.reads_items()) state_->run.finish();
+    return state_->evaluation.context.take_status();
+}
+
+}  // namespace orrery::query

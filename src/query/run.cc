@@ -1,0 +1,347 @@
+#include "query/run.h"
+
+#include <algorithm>
+
+#include "json/order.h"
+#include "query/choices.h"
+#include "query/nodes.h"
+
+namespace orrery::query {
+
+using json::Value;
+
+struct LevelRun::Group {
+    std::vector<Value> keys;
+    std::vector<Accumulator> accumulators;  // never reallocated: they point into themselves
+};
+
+struct LevelRun::Blocking {
+    Blocking(EvalContext& context, json::Arena* own) : keeper(context, own) {}
+    json::Arena arena;
+    Keeper keeper;
+    ValueSet seen;  // DISTINCT
+    std::deque<Group> groups;
+    std::unordered_multimap<uint64_t, Group*> by_hash;
+    std::vector<SortedRow> rows;
+    uint64_t sequence = 0;
+};
+
+/// Continues with source `index` for every row of its subquery.
+class LevelRun::SourceSink final : public RowSink {
+public:
+    SourceSink(LevelRun& run, size_t index) : run_(run), index_(index) {}
+    bool row(const Value& value) override { return run_.bind(index_, value); }
+
+private:
+    LevelRun& run_;
+    size_t index_;
+};
+
+LevelRun::LevelRun(const Level& level, EvalContext& context, RowSink& sink, Scope scope)
+    : level_(level), context_(context), sink_(sink) {
+    if (!level.sources.empty() && level.sources[0].query != nullptr)
+        child_ = std::make_unique<LevelRun>(*level.sources[0].query, context,
+                                            static_cast<RowSink&>(*this), scope);
+    if (level.grouped || level.distinct || !level.order_by.empty()) {
+        blocking_ = std::make_unique<Blocking>(context, nullptr);
+        if (scope == Scope::kAcrossItems) blocking_->keeper.reset(&blocking_->arena, 0);
+    }
+    if (level.has_window()) {
+        static_assert(choices::kTopAfterLimit, "the other order needs a second window");
+        skip_ = count(level.offset, 0);
+        remaining_ = std::min(count(level.limit, UINT64_MAX), count(level.top, UINT64_MAX));
+    }
+}
+
+LevelRun::~LevelRun() = default;
+
+uint64_t LevelRun::count(const BoundCount& c, uint64_t otherwise) const {
+    switch (c.kind) {
+        case BoundCount::Kind::kNone:
+            return otherwise;
+        case BoundCount::Kind::kConstant:
+            return c.value;
+        case BoundCount::Kind::kParameter:  // checked when the parameters were bound
+            return static_cast<uint64_t>(context_.parameters[c.parameter].as_double());
+    }
+    return otherwise;
+}
+
+bool LevelRun::feed() {
+    if (remaining_ == 0) return false;
+    return next_source(0);
+}
+
+bool LevelRun::row(const Value& value) {
+    return bind(0, value);
+}
+
+bool LevelRun::next_source(size_t index) {
+    if (index == level_.sources.size()) return matched();
+    const BoundSource& source = level_.sources[index];
+    if (source.query == nullptr) return bind(index, source.node->eval(context_));
+    if (index == 0) return child_->feed();
+    SourceSink sink(*this, index);
+    return run_subquery(*source.query, context_, sink);
+}
+
+bool LevelRun::bind(size_t index, const Value& value) {
+    const BoundSource& source = level_.sources[index];
+    const auto go_on = [&](const Value& v) {
+        if (source.slot != kNoSlot) context_.slots[source.slot] = v;
+        return next_source(index + 1);
+    };
+    if (!source.iterate) return value.is_undefined() || go_on(value);
+    if (!value.is_array()) return true;
+    for (const Value& element : value.elements()) {
+        if (!context_.charge()) return false;
+        if (!go_on(element)) return false;
+    }
+    return true;
+}
+
+bool LevelRun::matched() {
+    if (level_.where != nullptr && level_.where->test(context_) != Truth::kTrue)
+        return !context_.failed();
+    if (!context_.charge()) return false;
+    if (level_.grouped) return gather();
+    const Value value = level_.value->eval(context_);
+    if (value.is_undefined()) return !context_.failed();
+    return deliver(value);
+}
+
+/// A projected row, before DISTINCT and ORDER BY.
+bool LevelRun::deliver(const Value& value) {
+    if (blocking_ == nullptr) return emit(value);
+    if (level_.distinct) {
+        if (blocking_->seen.contains(value)) return true;
+        if (!blocking_->keeper.charge(sizeof(Value) + 48)) return false;
+        const Value kept = blocking_->keeper.keep(value);
+        if (context_.failed()) return false;
+        blocking_->seen.insert(kept);
+    }
+    // One row of aggregates has no order.
+    if (!level_.order_by.empty() && !level_.grouped) return sort_row(value);
+    return emit(value);
+}
+
+bool LevelRun::emit(const Value& value) {
+    if (skip_ > 0) {
+        --skip_;
+        return true;
+    }
+    if (remaining_ == 0) return false;
+    --remaining_;
+    return sink_.row(value) && remaining_ > 0 && !context_.failed();
+}
+
+// --- grouping -----------------------------------------------------------------------------------
+
+LevelRun::Group* LevelRun::group_of_row() {
+    Blocking& b = *blocking_;
+    if (level_.group_keys.empty() && !b.groups.empty()) return &b.groups.front();
+    std::vector<Value> keys;
+    keys.reserve(level_.group_keys.size());
+    uint64_t hash = 0;
+    for (const Node* key : level_.group_keys) {
+        keys.push_back(key->eval(context_));
+        hash = hash * 31 + hash_value(keys.back());
+    }
+    const auto [begin, end] = b.by_hash.equal_range(hash);
+    for (auto it = begin; it != end; ++it)
+        if (std::equal(keys.begin(), keys.end(), it->second->keys.begin(), same_value))
+            return it->second;
+    const size_t bytes = sizeof(Group) + 64 + keys.size() * sizeof(Value) +
+                         level_.aggregates.size() * sizeof(Accumulator);
+    if (!b.keeper.charge(bytes)) return nullptr;
+    for (Value& key : keys) key = b.keeper.keep(key);
+    if (context_.failed()) return nullptr;
+    Group& group = b.groups.emplace_back();
+    group.keys = std::move(keys);
+    group.accumulators.reserve(level_.aggregates.size());
+    for (const BoundAggregate& aggregate : level_.aggregates)
+        group.accumulators.emplace_back(aggregate.kind);
+    b.by_hash.emplace(hash, &group);
+    return &group;
+}
+
+bool LevelRun::gather() {
+    Group* group = group_of_row();
+    if (group == nullptr) return false;
+    for (size_t i = 0; i < level_.aggregates.size(); ++i)
+        group->accumulators[i].add(level_.aggregates[i].argument->eval(context_),
+                                   blocking_->keeper);
+    return !context_.failed();
+}
+
+bool LevelRun::emit_groups() {
+    Blocking& b = *blocking_;
+    // Aggregates without GROUP BY make one row, also over nothing.
+    if (level_.group_keys.empty() && b.groups.empty() && group_of_row() == nullptr) return false;
+    for (const Group& group : b.groups) {
+        uint32_t slot = level_.group_slot;
+        for (const Value& key : group.keys) context_.slots[slot++] = key;
+        for (const Accumulator& accumulator : group.accumulators)
+            context_.slots[slot++] = accumulator.result(context_);
+        const Value value = level_.value->eval(context_);
+        if (context_.failed()) return false;
+        if (!value.is_undefined() && !deliver(value)) return false;
+    }
+    return true;
+}
+
+// --- ordering -----------------------------------------------------------------------------------
+
+bool LevelRun::before(const SortedRow& a, const SortedRow& b) const {
+    for (size_t i = 0; i < level_.order_by.size(); ++i) {
+        const int sign = json::compare(a.keys[i], b.keys[i]);
+        if (sign != 0) return level_.order_by[i].descending ? sign > 0 : sign < 0;
+    }
+    // Ties follow the first key's direction, so that DESC is the exact reverse of ASC.
+    return level_.order_by[0].descending ? a.sequence > b.sequence : a.sequence < b.sequence;
+}
+
+bool LevelRun::sort_row(const Value& value) {
+    Blocking& b = *blocking_;
+    SortedRow row;
+    row.keys.reserve(level_.order_by.size());
+    for (const BoundOrderKey& key : level_.order_by)
+        row.keys.push_back(b.keeper.keep(key.node->eval(context_)));
+    if (!b.keeper.charge(sizeof(SortedRow) + row.keys.size() * sizeof(Value))) return false;
+    row.value = b.keeper.keep(value);
+    row.sequence = b.sequence++;
+    if (context_.failed()) return false;
+    b.rows.push_back(std::move(row));
+    constexpr uint64_t kPruneMin = 1024;
+    if (remaining_ <= kPruneMin && skip_ <= kPruneMin &&
+        b.rows.size() >= 4 * std::max(kPruneMin, skip_ + remaining_))
+        prune();
+    return !context_.failed();
+}
+
+/// Drops the rows that a small TOP or LIMIT cannot reach, and their memory.
+void LevelRun::prune() {
+    Blocking& b = *blocking_;
+    const auto keep = static_cast<ptrdiff_t>(skip_ + remaining_);
+    std::nth_element(b.rows.begin(), b.rows.begin() + keep, b.rows.end(),
+                     [this](const SortedRow& x, const SortedRow& y) { return before(x, y); });
+    b.rows.resize(static_cast<size_t>(keep));
+    if (!b.keeper.copies() || level_.distinct) return;
+    json::Arena old = std::move(b.arena);
+    b.arena = json::Arena();
+    b.keeper.reset(&b.arena, b.rows.size() * sizeof(SortedRow));
+    for (SortedRow& row : b.rows) {
+        for (Value& key : row.keys) key = b.keeper.keep(key);
+        row.value = b.keeper.keep(row.value);
+    }
+}
+
+bool LevelRun::emit_sorted() {
+    Blocking& b = *blocking_;
+    std::sort(b.rows.begin(), b.rows.end(),
+              [this](const SortedRow& x, const SortedRow& y) { return before(x, y); });
+    for (const SortedRow& row : b.rows)
+        if (!emit(row.value)) return false;
+    return true;
+}
+
+bool LevelRun::finish() {
+    if (child_ != nullptr && !child_->finish() && context_.failed()) return false;
+    if (context_.failed()) return false;
+    if (remaining_ == 0) return false;
+    if (level_.grouped) return emit_groups();
+    if (!level_.order_by.empty()) return emit_sorted();
+    return true;
+}
+
+// --- subqueries in expressions ------------------------------------------------------------------
+
+bool run_subquery(const Level& level, EvalContext& context, RowSink& sink) {
+    if (!context.charge()) return false;
+    LevelRun run(level, context, sink, LevelRun::Scope::kWithinItem);
+    // A level that stopped because its consumer had enough must not deliver more rows.
+    return run.feed() && run.finish();
+}
+
+namespace {
+
+class FirstSink final : public RowSink {
+public:
+    explicit FirstSink(bool only_one) : only_one_(only_one) {}
+    bool row(const Value& value) override {
+        if (++count == 1) first = value;
+        return count < (only_one_ ? 2 : 1);
+    }
+    Value first;
+    size_t count = 0;
+
+private:
+    bool only_one_;
+};
+
+class ListSink final : public RowSink {
+public:
+    explicit ListSink(EvalContext& context) : context_(context) {}
+    bool row(const Value& value) override {
+        if (!context_.may_allocate((rows.size() + 1) * sizeof(Value))) return false;
+        bytes += bounded_size(value, limits::kValueBytesMax - bytes);
+        if (bytes > limits::kValueBytesMax || !context_.charge()) return false;
+        rows.push_back(value);
+        return true;
+    }
+    std::vector<Value> rows;
+    size_t bytes = 0;
+
+private:
+    EvalContext& context_;
+};
+
+class AllSink final : public RowSink {
+public:
+    bool row(const Value& value) override {
+        all = truth_of(value) == Truth::kTrue;
+        last = value;
+        return all || !stop_at_false;
+    }
+    bool all = true;
+    bool stop_at_false = true;
+    Value last;
+};
+
+}  // namespace
+
+Value SubqueryNode::eval(EvalContext& context) const {
+    switch (kind_) {
+        case ast::ExprKind::kSubquery: {
+            FirstSink sink(true);
+            run_subquery(*query_, context, sink);
+            if (sink.count > 1)
+                return context.fail(errors::bad_request(
+                    "The cardinality of a scalar subquery result set cannot be greater than one."));
+            return sink.first;
+        }
+        case ast::ExprKind::kExists:
+        case ast::ExprKind::kFirst: {
+            FirstSink sink(false);
+            run_subquery(*query_, context, sink);
+            return kind_ == ast::ExprKind::kFirst ? sink.first : Value::boolean(sink.count > 0);
+        }
+        case ast::ExprKind::kAll:
+        case ast::ExprKind::kLast: {
+            AllSink sink;
+            sink.stop_at_false = kind_ == ast::ExprKind::kAll;
+            run_subquery(*query_, context, sink);
+            return kind_ == ast::ExprKind::kAll ? Value::boolean(sink.all) : sink.last;
+        }
+        default: {
+            ListSink sink(context);
+            run_subquery(*query_, context, sink);
+            if (sink.bytes > limits::kValueBytesMax)
+                return context.fail(errors::bad_request("The array of a subquery is too large."));
+            if (!context.may_allocate(sink.rows.size() * sizeof(Value))) return {};
+            return Value::array(context.arena->copy(std::span<const Value>(sink.rows)));
+        }
+    }
+}
+
+}  // namespace orrery::query

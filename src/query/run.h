@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "json/value.h"
+#include "query/aggregate.h"
+#include "query/eval.h"
+#include "query/level.h"
+#include "query/values.h"
+
+namespace orrery::query {
+
+/// Takes the rows of a level.
+class RowSink {
+public:
+    /// `row` is defined and valid until the sink returns (see LevelRun for longer). False: no more.
+    virtual bool row(const json::Value& row) = 0;
+
+protected:
+    ~RowSink() = default;
+};
+
+/// Runs one level: feed() once per item (once in all for a subquery), then finish() once.
+///
+/// With kAcrossItems everything that outlives a feed() is copied; rows delivered by finish() are
+/// then valid as long as the LevelRun. With kWithinItem nothing is copied and the context's arena
+/// must outlive the run.
+class LevelRun final : private RowSink {
+public:
+    enum class Scope : uint8_t { kWithinItem, kAcrossItems };
+    LevelRun(const Level& level, EvalContext& context, RowSink& sink, Scope scope);
+    LevelRun(const LevelRun&) = delete;
+    LevelRun& operator=(const LevelRun&) = delete;
+    ~LevelRun();
+
+    /// False when no further row can be wanted (or the context has failed).
+    bool feed();
+    bool finish();
+
+private:
+    struct Group;
+    struct SortedRow {
+        std::vector<json::Value> keys;
+        json::Value value;
+        uint64_t sequence;  // arrival, to break ties
+    };
+    struct Blocking;
+    class SourceSink;
+
+    bool row(const json::Value& row) override;  // from the first source's subquery
+    bool next_source(size_t index);
+    bool bind(size_t index, const json::Value& value);
+    bool matched();
+    bool gather();
+    bool deliver(const json::Value& value);
+    bool emit(const json::Value& value);
+    bool sort_row(const json::Value& value);
+    bool emit_groups();
+    bool emit_sorted();
+    Group* group_of_row();
+    bool before(const SortedRow& a, const SortedRow& b) const;
+    void prune();
+    uint64_t count(const BoundCount& c, uint64_t otherwise) const;
+
+    const Level& level_;
+    EvalContext& context_;
+    RowSink& sink_;
+    std::unique_ptr<LevelRun> child_;     // runs the first source when that is a subquery
+    std::unique_ptr<Blocking> blocking_;  // null for a streaming level
+    uint64_t skip_ = 0;
+    uint64_t remaining_ = UINT64_MAX;
+};
+
+/// Runs a correlated subquery completely. False when the sink had enough or the context failed.
+bool run_subquery(const Level& level, EvalContext& context, RowSink& sink);
+
+}  // namespace orrery::query
