@@ -9,8 +9,9 @@
 /// Syntax trees. Nodes are immutable, trivially destructible and live in the arena of the Syntax
 /// that owns them (parser.h); texts are borrowed from its copy of the query.
 ///
-/// Chains of operators of one precedence level and chains of member accesses are flat lists, so the
-/// depth of a tree is bounded by limits::kDepthMax however long the query is.
+/// Chains of operators of one precedence level and chains of member accesses are flat lists,
+/// however they were parenthesised on the left, and every tree is at most limits::kDepthMax levels
+/// high.
 namespace orrery::query::ast {
 
 /// Byte offsets into the query text, end exclusive.
@@ -93,6 +94,7 @@ struct Step {
 struct Expr {
     ExprKind kind = ExprKind::kLiteral;
     bool negated = false;  ///< NOT BETWEEN, NOT IN, NOT LIKE
+    uint16_t height = 1;   ///< levels of nodes from here down; at most limits::kDepthMax
     Range range;
     Range name_range;  ///< calls: the name alone
     std::string_view name;
@@ -135,6 +137,7 @@ struct Query {
     SelectKind select_kind = SelectKind::kStar;
     bool distinct = false;
     bool order_by_rank = false;
+    uint16_t height = 1;
     Count top = nullptr;
     const Expr* value = nullptr;  ///< SELECT VALUE
     std::span<const SelectItem> items;

@@ -228,7 +228,9 @@ Value object_to_array(EvalContext& context, Arguments args) {
     std::vector<Value> out;
     for (const Member& m : args[0].members()) {
         const Member pair[] = {{key, Value::string(m.name)}, {value, m.value}};
-        out.push_back(Value::object(context.arena->copy(std::span<const Member>(pair))));
+        // With one name for both, the value is the last member of that name.
+        const auto members = std::span<const Member>(pair).last(key == value ? 1 : 2);
+        out.push_back(Value::object(context.arena->copy(members)));
     }
     return make_array(context, out);
 }

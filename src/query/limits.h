@@ -7,8 +7,9 @@
 namespace orrery::query::limits {
 
 inline constexpr size_t kTextBytesMax = 524'288;
-/// Nesting of parentheses, constructors, calls, unary and conditional operators and subqueries,
-/// taken together. Every walk over a syntax tree recurses at most a few frames per level.
+/// Nesting of constructors, calls, operators and subqueries, taken together. Every walk over a
+/// syntax tree recurses at most a few frames per level. Parentheses that only open on the left, as
+/// generated queries have them by the thousand, do not count.
 inline constexpr uint32_t kDepthMax = 256;
 inline constexpr uint32_t kJoinsMax = 10;
 inline constexpr uint32_t kUdfReferencesMax = 10;

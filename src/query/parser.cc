@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "base/encoding.h"
@@ -31,50 +33,91 @@ struct BinaryOp {
     Op op = Op::kAdd;
 };
 
+int op_level(Op op) {
+    switch (op) {
+        case Op::kCoalesce:
+            return kCoalesceLevel;
+        case Op::kOr:
+            return 2;
+        case Op::kAnd:
+            return 3;
+        case Op::kConcat:
+            return 5;
+        case Op::kBitOr:
+            return 6;
+        case Op::kBitXor:
+            return 7;
+        case Op::kBitAnd:
+            return 8;
+        case Op::kEqual:
+        case Op::kNotEqual:
+            return 9;
+        case Op::kLess:
+        case Op::kLessEqual:
+        case Op::kGreater:
+        case Op::kGreaterEqual:
+            return 10;
+        case Op::kShiftLeft:
+        case Op::kShiftRight:
+        case Op::kShiftRightUnsigned:
+            return 11;
+        case Op::kAdd:
+        case Op::kSubtract:
+            return 12;
+        case Op::kMultiply:
+        case Op::kDivide:
+        case Op::kModulo:
+            return 13;
+        default:
+            return 0;
+    }
+}
+
 BinaryOp binary_op(Tok token) {
+    const auto of = [](Op op) { return BinaryOp{op_level(op), op}; };
     switch (token) {
         case Tok::kCoalesce:
-            return {kCoalesceLevel, Op::kCoalesce};
+            return of(Op::kCoalesce);
         case Tok::kOr:
-            return {2, Op::kOr};
+            return of(Op::kOr);
         case Tok::kAnd:
-            return {3, Op::kAnd};
+            return of(Op::kAnd);
         case Tok::kConcat:
-            return {5, Op::kConcat};
+            return of(Op::kConcat);
         case Tok::kPipe:
-            return {6, Op::kBitOr};
+            return of(Op::kBitOr);
         case Tok::kCaret:
-            return {7, Op::kBitXor};
+            return of(Op::kBitXor);
         case Tok::kAmpersand:
-            return {8, Op::kBitAnd};
+            return of(Op::kBitAnd);
         case Tok::kEqual:
-            return {9, Op::kEqual};
+            return of(Op::kEqual);
         case Tok::kNotEqual:
-            return {9, Op::kNotEqual};
+            return of(Op::kNotEqual);
         case Tok::kLess:
-            return {10, Op::kLess};
+            return of(Op::kLess);
         case Tok::kLessEqual:
-            return {10, Op::kLessEqual};
+            return of(Op::kLessEqual);
         case Tok::kGreater:
-            return {10, Op::kGreater};
+            return of(Op::kGreater);
         case Tok::kGreaterEqual:
-            return {10, Op::kGreaterEqual};
+            return of(Op::kGreaterEqual);
         case Tok::kShiftLeft:
-            return {11, Op::kShiftLeft};
+            return of(Op::kShiftLeft);
         case Tok::kShiftRight:
-            return {11, Op::kShiftRight};
+            return of(Op::kShiftRight);
         case Tok::kShiftRightUnsigned:
-            return {11, Op::kShiftRightUnsigned};
+            return of(Op::kShiftRightUnsigned);
         case Tok::kPlus:
-            return {12, Op::kAdd};
+            return of(Op::kAdd);
         case Tok::kMinus:
-            return {12, Op::kSubtract};
+            return of(Op::kSubtract);
         case Tok::kStar:
-            return {13, Op::kMultiply};
+            return of(Op::kMultiply);
         case Tok::kSlash:
-            return {13, Op::kDivide};
+            return of(Op::kDivide);
         case Tok::kPercent:
-            return {13, Op::kModulo};
+            return of(Op::kModulo);
         default:
             return {};
     }
@@ -169,6 +212,41 @@ private:
         e->range = {start, end_};
         return e;
     }
+    /// The node, once its parts are set; null when it is too high.
+    Expr* done(Expr* e) {
+        uint32_t below = e->query == nullptr ? 0 : e->query->height;
+        for (const Expr* arg : e->args) below = std::max<uint32_t>(below, arg->height);
+        for (const ast::Step& step : e->steps)
+            if (step.expr != nullptr) below = std::max<uint32_t>(below, step.expr->height);
+        return set_height(*e, below + 1) ? e : nullptr;
+    }
+    template <typename T>
+    bool set_height(T& node, uint32_t height) {
+        if (height > limits::kDepthMax) {
+            too_deep();
+            return false;
+        }
+        node.height = static_cast<uint16_t>(height);
+        return true;
+    }
+    void too_deep() {
+        fail(errors::bad_request(
+            fmt::format("The query nests expressions or subqueries more than {} levels deep.",
+                        limits::kDepthMax)));
+    }
+    /// Appends to an array that this parser allocated: in place while it has room, which is up to
+    /// the next power of two.
+    template <typename T>
+    void append(std::span<const T>& items, const T& item) {
+        T* data = const_cast<T*>(items.data());
+        if (std::has_single_bit(items.size()) || items.empty()) {
+            const size_t capacity = std::bit_ceil(items.size() + 1);
+            data = reinterpret_cast<T*>(arena_.allocate(capacity * sizeof(T), alignof(T)));
+            std::uninitialized_copy(items.begin(), items.end(), data);
+        }
+        new (&data[items.size()]) T(item);
+        items = {data, items.size() + 1};
+    }
     template <typename... Args>
     std::span<const Expr* const> list(Args... args) {
         const Expr* items[] = {args...};
@@ -182,10 +260,7 @@ private:
     class Level {
     public:
         explicit Level(Parser& parser) : parser_(parser) {
-            if (++parser_.depth_ > limits::kDepthMax)
-                parser_.fail(errors::bad_request(fmt::format(
-                    "The query nests expressions or subqueries more than {} levels deep.",
-                    limits::kDepthMax)));
+            if (++parser_.depth_ > limits::kDepthMax) parser_.too_deep();
         }
         ~Level() { --parser_.depth_; }
         explicit operator bool() const { return !parser_.failed_; }
@@ -207,7 +282,24 @@ private:
         if (at(Tok::kOrder) && !order_by(*q)) return nullptr;
         if (at(Tok::kOffset) && !offset_limit(*q)) return nullptr;
         q->range = {start, end_};
-        return q;
+        return set_height(*q, height_below(*q) + 1) ? q : nullptr;
+    }
+
+    static uint32_t height_below(const Query& q) {
+        uint32_t below = 0;
+        const auto see = [&](const Expr* e) {
+            if (e != nullptr) below = std::max<uint32_t>(below, e->height);
+        };
+        see(q.value);
+        see(q.where);
+        for (const ast::SelectItem& item : q.items) see(item.expr);
+        for (const ast::Source& s : q.sources) {
+            see(s.collection);
+            if (s.query != nullptr) below = std::max<uint32_t>(below, s.query->height);
+        }
+        for (const Expr* key : q.group_by) see(key);
+        for (const ast::OrderItem& item : q.order_by) see(item.expr);
+        return below;
     }
 
     bool select(Query& q) {
@@ -267,7 +359,7 @@ private:
             ast::Source s;
             if (!source(s)) return false;
             sources.push_back(s);
-            if (sources.size() > 1 && ++joins_ > limits::kJoinsMax) {
+            if (sources.size() > limits::kJoinsMax + 1) {
                 fail(errors::bad_request(fmt::format(
                     "The query has more than the maximum of {} JOINs.", limits::kJoinsMax)));
                 return false;
@@ -401,7 +493,11 @@ private:
         const Level level(*this);
         if (!level) return nullptr;
         const uint32_t start = token_.range.start;
-        const Expr* condition = binary(kCoalesceLevel);
+        return conditional_after(binary(kCoalesceLevel), start);
+    }
+
+    /// [ ? expr : expr ]
+    const Expr* conditional_after(const Expr* condition, uint32_t start) {
         if (condition == nullptr || !accept(Tok::kQuestion)) return condition;
         const Expr* then = expr();
         if (then == nullptr || !expect(Tok::kColon)) return nullptr;
@@ -409,13 +505,17 @@ private:
         if (otherwise == nullptr) return nullptr;
         Expr* e = make_expr(ExprKind::kConditional, start);
         e->args = list(condition, then, otherwise);
-        return e;
+        return done(e);
     }
 
     /// Everything that binds at least as tightly as `level`.
     const Expr* binary(int level) {
         const uint32_t start = token_.range.start;
-        const Expr* left = unary();
+        return binary_after(unary(), level, start);
+    }
+
+    /// The operators behind `left`.
+    const Expr* binary_after(const Expr* left, int level, uint32_t start) {
         bool predicate_seen = false;
         while (left != nullptr) {
             const BinaryOp next = binary_op(token_.kind);
@@ -436,21 +536,26 @@ private:
     }
 
     const Expr* chain(const Expr* first, int level, uint32_t start) {
-        const size_t args_mark = exprs_.size();
-        const size_t ops_mark = ops_.size();
-        exprs_.push_back(first);
+        Expr* e = nullptr;
+        if (first->kind == ExprKind::kBinary && op_level(first->ops[0]) == level) {
+            // `(a - b) - c` is the chain `a - b - c`. Nobody else knows the node yet.
+            e = const_cast<Expr*>(first);
+        } else {
+            e = make_expr(ExprKind::kBinary, start);
+            append(e->args, first);
+            set_height(*e, first->height + 1u);
+        }
         for (BinaryOp next = binary_op(token_.kind); next.level == level;
              next = binary_op(token_.kind)) {
             advance();
             const Expr* right = binary(level + 1);
             if (right == nullptr) return nullptr;
-            ops_.push_back(next.op);
-            exprs_.push_back(right);
+            append(e->ops, next.op);
+            append(e->args, right);
+            if (right->height >= e->height) set_height(*e, right->height + 1u);
         }
-        Expr* e = make_expr(ExprKind::kBinary, start);
-        e->args = take(exprs_, args_mark);
-        e->ops = take(ops_, ops_mark);
-        return e;
+        e->range = {start, end_};
+        return failed_ ? nullptr : e;
     }
 
     bool at_predicate() const {
@@ -483,8 +588,9 @@ private:
         } else {
             return unexpected();
         }
-        if (e != nullptr) e->negated = negated;
-        return e;
+        if (e == nullptr) return nullptr;
+        e->negated = negated;
+        return done(e);
     }
 
     Expr* in_list(const Expr* operand, uint32_t start) {
@@ -502,7 +608,7 @@ private:
                 "An IN list has more than the maximum of {} items.", limits::kInListMax)));
         Expr* e = make_expr(ExprKind::kIn, start);
         e->args = take(exprs_, mark);
-        return e;
+        return done(e);
     }
 
     const Expr* unary() {
@@ -541,24 +647,29 @@ private:
             op == Op::kNot && !choices::kNotBindsTightly ? binary(kPredicateLevel) : unary();
         if (operand == nullptr) return nullptr;
         Expr* e = make_expr(ExprKind::kUnary, sign.range.start);
-        ops_.push_back(op);
-        e->ops = take(ops_, ops_.size() - 1);
+        append(e->ops, op);
         e->args = list(operand);
-        return e;
+        return done(e);
     }
 
     const Expr* postfix(const Expr* base) {
         if (base == nullptr || (!at(Tok::kDot) && !at(Tok::kOpenBracket))) return base;
-        const size_t mark = steps_.size();
+        Expr* e = nullptr;
+        if (base->kind == ExprKind::kPath) {
+            e = const_cast<Expr*>(base);  // `(c.a).b` is `c.a.b`
+        } else {
+            e = make_expr(ExprKind::kPath, base->range.start);
+            e->args = list(base);
+        }
         while (at(Tok::kDot) || at(Tok::kOpenBracket)) {
             ast::Step step;
             if (!path_step(step)) return nullptr;
-            steps_.push_back(step);
+            append(e->steps, step);
+            const uint32_t below = step.expr == nullptr ? 0 : step.expr->height;
+            set_height(*e, std::max<uint32_t>({e->height, e->args[0]->height + 1u, below + 1u}));
         }
-        Expr* e = make_expr(ExprKind::kPath, base->range.start);
-        e->args = list(base);
-        e->steps = take(steps_, mark);
-        return e;
+        e->range.end = end_;
+        return failed_ ? nullptr : e;
     }
 
     bool path_step(ast::Step& step) {
@@ -634,17 +745,34 @@ private:
             default:
                 return unexpected();
         }
-        advance();
+        return parenthesised();
+    }
+
+    /// Any number of opening parentheses is read by a loop: each one closes around what was read
+    /// so far, which then is the left operand of what follows.
+    const Expr* parenthesised() {
+        std::vector<uint32_t> starts;
+        while (at(Tok::kOpenParen)) {
+            starts.push_back(token_.range.start);
+            advance();
+        }
+        const Expr* e = nullptr;
         if (at(Tok::kSelect)) {
             const Query* q = query();
             if (q == nullptr || !expect(Tok::kCloseParen)) return nullptr;
-            Expr* e = make_expr(ExprKind::kSubquery, first.range.start);
-            e->query = q;
-            return e;
+            Expr* subquery_expr = make_expr(ExprKind::kSubquery, starts.back());
+            subquery_expr->query = q;
+            e = done(subquery_expr);
+        } else {
+            e = expr();
+            if (e == nullptr || !expect(Tok::kCloseParen)) return nullptr;
         }
-        const Expr* inner = expr();
-        if (inner == nullptr || !expect(Tok::kCloseParen)) return nullptr;
-        return inner;
+        for (starts.pop_back(); !starts.empty() && e != nullptr; starts.pop_back()) {
+            const uint32_t start = starts.back() + 1;
+            e = conditional_after(binary_after(postfix(e), kCoalesceLevel, start), start);
+            if (e == nullptr || !expect(Tok::kCloseParen)) return nullptr;
+        }
+        return e;
     }
 
     const Expr* unexpected_at(const Token& token) {
@@ -665,7 +793,7 @@ private:
         if (q == nullptr) return nullptr;
         Expr* e = make_expr(kind, keyword.range.start);
         e->query = q;
-        return e;
+        return done(e);
     }
 
     /// ( [ expr { , expr } ] ), after a name. ALL, FIRST and LAST take a subquery instead.
@@ -686,7 +814,7 @@ private:
             if (q == nullptr || !expect(Tok::kCloseParen)) return nullptr;
             Expr* e = make_expr(kind, name.range.start);
             e->query = q;
-            return e;
+            return done(e);
         }
         const size_t mark = exprs_.size();
         if (!expressions_until(Tok::kCloseParen)) return nullptr;
@@ -694,7 +822,7 @@ private:
         e->name = name.text;
         e->name_range = name.range;
         e->args = take(exprs_, mark);
-        return e;
+        return done(e);
     }
 
     const Expr* udf_call() {
@@ -716,7 +844,7 @@ private:
         e->name = name.text;
         e->name_range = {start, name.range.end};
         e->args = take(exprs_, mark);
-        return e;
+        return done(e);
     }
 
     /// Pushes a possibly empty list on exprs_ and consumes `close`.
@@ -737,7 +865,7 @@ private:
         if (!expressions_until(Tok::kCloseBracket)) return nullptr;
         Expr* e = make_expr(ExprKind::kArray, start);
         e->args = take(exprs_, mark);
-        return e;
+        return done(e);
     }
 
     const Expr* object() {
@@ -765,7 +893,7 @@ private:
         Expr* e = make_expr(ExprKind::kObject, start);
         e->args = take(exprs_, args_mark);
         e->names = take(names_, names_mark);
-        return e;
+        return done(e);
     }
 
     Syntax& syntax_;
@@ -774,14 +902,11 @@ private:
     Token token_;
     uint32_t end_ = 0;  // of the last consumed token
     uint32_t depth_ = 0;
-    uint32_t joins_ = 0;
     uint32_t udf_references_ = 0;
     bool failed_ = false;
     Error error_;
     // Stacks shared by all levels of the recursion; each level takes what it pushed.
     std::vector<const Expr*> exprs_;
-    std::vector<Op> ops_;
-    std::vector<ast::Step> steps_;
     std::vector<std::string_view> names_;
 };
 
