@@ -2,26 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <bit>
+#include <array>
 #include <vector>
 
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "query/choices.h"
-#include "query/diagnostics.h"
-#include "query/lexer.h"
-#include "query/limits.h"
 #include "query/number.h"
+#include "query/parser_base.h"
 
 namespace orrery::query {
 namespace {
-
-using ast::Expr;
-using ast::ExprKind;
-using ast::Op;
-using ast::Query;
-using ast::Range;
 
 // Binding strength of the binary levels; 0 is no operator. Predicates (BETWEEN, IN, LIKE) stand
 // between AND and || and do not chain.
@@ -33,104 +24,63 @@ struct BinaryOp {
     Op op = Op::kAdd;
 };
 
-int op_level(Op op) {
-    switch (op) {
-        case Op::kCoalesce:
-            return kCoalesceLevel;
-        case Op::kOr:
-            return 2;
-        case Op::kAnd:
-            return 3;
-        case Op::kConcat:
-            return 5;
-        case Op::kBitOr:
-            return 6;
-        case Op::kBitXor:
-            return 7;
-        case Op::kBitAnd:
-            return 8;
-        case Op::kEqual:
-        case Op::kNotEqual:
-            return 9;
-        case Op::kLess:
-        case Op::kLessEqual:
-        case Op::kGreater:
-        case Op::kGreaterEqual:
-            return 10;
-        case Op::kShiftLeft:
-        case Op::kShiftRight:
-        case Op::kShiftRightUnsigned:
-            return 11;
-        case Op::kAdd:
-        case Op::kSubtract:
-            return 12;
-        case Op::kMultiply:
-        case Op::kDivide:
-        case Op::kModulo:
-            return 13;
-        default:
-            return 0;
-    }
-}
+struct OperatorEntry {
+    Tok token;
+    Op op;
+    int level;
+};
+
+constexpr OperatorEntry kOperators[] = {
+    {Tok::kCoalesce, Op::kCoalesce, kCoalesceLevel},
+    {Tok::kOr, Op::kOr, 2},
+    {Tok::kAnd, Op::kAnd, 3},
+    {Tok::kConcat, Op::kConcat, kPredicateLevel + 1},
+    {Tok::kPipe, Op::kBitOr, 6},
+    {Tok::kCaret, Op::kBitXor, 7},
+    {Tok::kAmpersand, Op::kBitAnd, 8},
+    {Tok::kEqual, Op::kEqual, 9},
+    {Tok::kNotEqual, Op::kNotEqual, 9},
+    {Tok::kLess, Op::kLess, 10},
+    {Tok::kLessEqual, Op::kLessEqual, 10},
+    {Tok::kGreater, Op::kGreater, 10},
+    {Tok::kGreaterEqual, Op::kGreaterEqual, 10},
+    {Tok::kShiftLeft, Op::kShiftLeft, 11},
+    {Tok::kShiftRight, Op::kShiftRight, 11},
+    {Tok::kShiftRightUnsigned, Op::kShiftRightUnsigned, 11},
+    {Tok::kPlus, Op::kAdd, 12},
+    {Tok::kMinus, Op::kSubtract, 12},
+    {Tok::kStar, Op::kMultiply, 13},
+    {Tok::kSlash, Op::kDivide, 13},
+    {Tok::kPercent, Op::kModulo, 13},
+};
+
+constexpr size_t kTokenCount = static_cast<size_t>(Tok::kWhere) + 1;
+constexpr size_t kOpCount = static_cast<size_t>(Op::kNot) + 1;
+
+constexpr auto kByToken = [] {
+    std::array<BinaryOp, kTokenCount> out{};
+    for (const OperatorEntry& entry : kOperators)
+        out[static_cast<size_t>(entry.token)] = {entry.level, entry.op};
+    return out;
+}();
+constexpr auto kLevelByOp = [] {
+    std::array<int, kOpCount> out{};
+    for (const OperatorEntry& entry : kOperators) out[static_cast<size_t>(entry.op)] = entry.level;
+    return out;
+}();
 
 BinaryOp binary_op(Tok token) {
-    const auto of = [](Op op) { return BinaryOp{op_level(op), op}; };
-    switch (token) {
-        case Tok::kCoalesce:
-            return of(Op::kCoalesce);
-        case Tok::kOr:
-            return of(Op::kOr);
-        case Tok::kAnd:
-            return of(Op::kAnd);
-        case Tok::kConcat:
-            return of(Op::kConcat);
-        case Tok::kPipe:
-            return of(Op::kBitOr);
-        case Tok::kCaret:
-            return of(Op::kBitXor);
-        case Tok::kAmpersand:
-            return of(Op::kBitAnd);
-        case Tok::kEqual:
-            return of(Op::kEqual);
-        case Tok::kNotEqual:
-            return of(Op::kNotEqual);
-        case Tok::kLess:
-            return of(Op::kLess);
-        case Tok::kLessEqual:
-            return of(Op::kLessEqual);
-        case Tok::kGreater:
-            return of(Op::kGreater);
-        case Tok::kGreaterEqual:
-            return of(Op::kGreaterEqual);
-        case Tok::kShiftLeft:
-            return of(Op::kShiftLeft);
-        case Tok::kShiftRight:
-            return of(Op::kShiftRight);
-        case Tok::kShiftRightUnsigned:
-            return of(Op::kShiftRightUnsigned);
-        case Tok::kPlus:
-            return of(Op::kAdd);
-        case Tok::kMinus:
-            return of(Op::kSubtract);
-        case Tok::kStar:
-            return of(Op::kMultiply);
-        case Tok::kSlash:
-            return of(Op::kDivide);
-        case Tok::kPercent:
-            return of(Op::kModulo);
-        default:
-            return {};
-    }
+    return kByToken[static_cast<size_t>(token)];
 }
 
-/// Recursive descent with precedence climbing. A failed function returns null (or false) after
-/// recording the one error; callers only pass that on.
-class Parser {
+int op_level(Op op) {
+    return kLevelByOp[static_cast<size_t>(op)];
+}
+
+/// Recursive descent with precedence climbing.
+class Parser : private ParserBase {
 public:
-    explicit Parser(Syntax& syntax)
-        : syntax_(syntax), arena_(syntax.arena), lexer_(syntax.text, syntax.arena) {
-        advance();
-    }
+    explicit Parser(Syntax& syntax) : ParserBase(syntax) {}
 
     Status run() {
         syntax_.query = query();
@@ -151,123 +101,6 @@ private:
         if (!failed_) return {};
         return Status(std::move(error_));
     }
-
-    // --- tokens -------------------------------------------------------------------------------
-    void advance() {
-        end_ = token_.range.end;
-        token_ = lexer_.next();
-    }
-    bool at(Tok kind) const { return token_.kind == kind; }
-    bool accept(Tok kind) {
-        if (!at(kind)) return false;
-        advance();
-        return true;
-    }
-    bool expect(Tok kind) {
-        if (accept(kind)) return true;
-        unexpected();
-        return false;
-    }
-    /// Records the syntax error at the current token.
-    std::nullptr_t unexpected() {
-        Diagnostics diagnostics(syntax_.text);
-        if (at(Tok::kEnd)) {
-            diagnostics.add("SC1002", token_.range, "Syntax error, unexpected end-of-file.");
-        } else {
-            constexpr size_t kQuotedMax = 64;
-            size_t length = std::min(token_.text.size(), kQuotedMax);
-            while (length < token_.text.size() && length > 0 &&
-                   (static_cast<unsigned char>(token_.text[length]) & 0xC0) == 0x80)
-                --length;
-            diagnostics.add("SC1001", token_.range,
-                            fmt::format("Syntax error, incorrect syntax near '{}'.",
-                                        token_.text.substr(0, length)));
-        }
-        return fail(diagnostics.to_error());
-    }
-    std::nullptr_t fail(Error error) {
-        if (!failed_) error_ = std::move(error);
-        failed_ = true;
-        return nullptr;
-    }
-
-    // --- nodes --------------------------------------------------------------------------------
-    template <typename T>
-    T* make() {
-        return new (arena_.allocate(sizeof(T), alignof(T))) T();
-    }
-    /// Moves what was pushed on `stack` since `mark` into the arena.
-    template <typename T>
-    std::span<const T> take(std::vector<T>& stack, size_t mark) {
-        const size_t count = stack.size() - mark;
-        if (count == 0) return {};
-        auto* out = reinterpret_cast<T*>(arena_.allocate(count * sizeof(T), alignof(T)));
-        std::uninitialized_copy(stack.begin() + static_cast<ptrdiff_t>(mark), stack.end(), out);
-        stack.resize(mark);
-        return {out, count};
-    }
-    Expr* make_expr(ExprKind kind, uint32_t start) {
-        Expr* e = make<Expr>();
-        e->kind = kind;
-        e->range = {start, end_};
-        return e;
-    }
-    /// The node, once its parts are set; null when it is too high.
-    Expr* done(Expr* e) {
-        uint32_t below = e->query == nullptr ? 0 : e->query->height;
-        for (const Expr* arg : e->args) below = std::max<uint32_t>(below, arg->height);
-        for (const ast::Step& step : e->steps)
-            if (step.expr != nullptr) below = std::max<uint32_t>(below, step.expr->height);
-        return set_height(*e, below + 1) ? e : nullptr;
-    }
-    template <typename T>
-    bool set_height(T& node, uint32_t height) {
-        if (height > limits::kDepthMax) {
-            too_deep();
-            return false;
-        }
-        node.height = static_cast<uint16_t>(height);
-        return true;
-    }
-    void too_deep() {
-        fail(errors::bad_request(
-            fmt::format("The query nests expressions or subqueries more than {} levels deep.",
-                        limits::kDepthMax)));
-    }
-    /// Appends to an array that this parser allocated: in place while it has room, which is up to
-    /// the next power of two.
-    template <typename T>
-    void append(std::span<const T>& items, const T& item) {
-        T* data = const_cast<T*>(items.data());
-        if (std::has_single_bit(items.size()) || items.empty()) {
-            const size_t capacity = std::bit_ceil(items.size() + 1);
-            data = reinterpret_cast<T*>(arena_.allocate(capacity * sizeof(T), alignof(T)));
-            std::uninitialized_copy(items.begin(), items.end(), data);
-        }
-        new (&data[items.size()]) T(item);
-        items = {data, items.size() + 1};
-    }
-    template <typename... Args>
-    std::span<const Expr* const> list(Args... args) {
-        const Expr* items[] = {args...};
-        auto* out =
-            reinterpret_cast<const Expr**>(arena_.allocate(sizeof(items), alignof(const Expr*)));
-        std::copy(std::begin(items), std::end(items), out);
-        return {out, sizeof...(args)};
-    }
-
-    /// Counts a level of nesting for the life of the object.
-    class Level {
-    public:
-        explicit Level(Parser& parser) : parser_(parser) {
-            if (++parser_.depth_ > limits::kDepthMax) parser_.too_deep();
-        }
-        ~Level() { --parser_.depth_; }
-        explicit operator bool() const { return !parser_.failed_; }
-
-    private:
-        Parser& parser_;
-    };
 
     // --- clauses ------------------------------------------------------------------------------
     const Query* query() {
@@ -536,6 +369,8 @@ private:
     }
 
     const Expr* chain(const Expr* first, int level, uint32_t start) {
+        const Level nested(*this);
+        if (!nested) return nullptr;
         Expr* e = nullptr;
         if (first->kind == ExprKind::kBinary && op_level(first->ops[0]) == level) {
             // `(a - b) - c` is the chain `a - b - c`. Nobody else knows the node yet.
@@ -896,15 +731,7 @@ private:
         return done(e);
     }
 
-    Syntax& syntax_;
-    json::Arena& arena_;
-    Lexer lexer_;
-    Token token_;
-    uint32_t end_ = 0;  // of the last consumed token
-    uint32_t depth_ = 0;
     uint32_t udf_references_ = 0;
-    bool failed_ = false;
-    Error error_;
     // Stacks shared by all levels of the recursion; each level takes what it pushed.
     std::vector<const Expr*> exprs_;
     std::vector<std::string_view> names_;

@@ -15,6 +15,7 @@ using json::Value;
 struct Pin {
     Value id;
     std::vector<Value> key;
+    bool certain = true;  ///< the branch says nothing else
 };
 using Pins = std::optional<std::vector<Pin>>;
 
@@ -57,27 +58,37 @@ private:
 
     Pins all_of(const Expr& e) const {
         Pins out;
+        bool complete = true;
         for (const Expr* part : e.args) {
             Pins pins = find(*part);
-            if (!pins) continue;
+            if (!pins) {
+                complete = false;
+                continue;
+            }
             if (!out) {
                 out = std::move(pins);
                 continue;
             }
             // Too many combinations: what is known already is still true.
-            if (out->size() * pins->size() > limits::kPointCandidatesMax) continue;
+            if (out->size() * pins->size() > limits::kPointCandidatesMax) {
+                complete = false;
+                continue;
+            }
             std::vector<Pin> combined;
             for (const Pin& a : *out)
                 for (const Pin& b : *pins)
                     if (auto pin = combine(a, b)) combined.push_back(std::move(*pin));
             out = std::move(combined);
         }
+        if (out && !complete)
+            for (Pin& pin : *out) pin.certain = false;
         return out;
     }
 
     /// nullopt when the two contradict each other.
     static std::optional<Pin> combine(const Pin& a, const Pin& b) {
         Pin out = a;
+        out.certain = a.certain && b.certain;
         if (!merge(out.id, b.id)) return std::nullopt;
         for (size_t i = 0; i < out.key.size(); ++i)
             if (!merge(out.key[i], b.key[i])) return std::nullopt;
@@ -171,6 +182,10 @@ std::optional<std::vector<PointCandidate>> point_candidates(
         bool complete = !key_paths.empty();
         for (const Value& v : pin.key) complete &= !v.is_undefined();
         if (complete) candidate.key = pin.key;
+        // Part of a key cannot be handed over, so it has to be looked at again.
+        bool partial = false;
+        for (const Value& v : pin.key) partial |= !complete && !v.is_undefined();
+        candidate.certain = pin.certain && !partial;
         const auto same = [&](const PointCandidate& other) {
             if (candidate.key.has_value() != other.key.has_value()) return false;
             return !candidate.key || std::equal(candidate.key->begin(), candidate.key->end(),
@@ -178,7 +193,10 @@ std::optional<std::vector<PointCandidate>> point_candidates(
         };
         const auto [begin, end] = seen.equal_range(pin.id.as_string());
         bool duplicate = false;
-        for (auto it = begin; it != end && !duplicate; ++it) duplicate = same(out[it->second]);
+        for (auto it = begin; it != end && !duplicate; ++it) {
+            duplicate = same(out[it->second]);
+            if (duplicate) out[it->second].certain |= candidate.certain;
+        }
         if (duplicate) continue;
         seen.emplace(pin.id.as_string(), out.size());
         out.push_back(std::move(candidate));

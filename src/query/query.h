@@ -88,12 +88,14 @@ struct PointCandidate {
     std::string id;
     std::optional<std::vector<json::Value>>
         key;  ///< one value per key path; borrowed as parameters
+    /// Every item with this id (and key) satisfies the filter: no need to evaluate it.
+    bool certain = false;
 };
 
 /// The only items that can satisfy the WHERE clause, when it pins the id in every branch: `c.id =
 /// x`, `c.id IN (…)`, OR lists of `c.id = x AND c.pk = y`, with constants or parameters and either
 /// spelling of paths. nullopt when the filter is not of that shape. It only narrows: the filter
-/// must still be evaluated. Duplicates are removed.
+/// must still be evaluated, except on certain candidates. Duplicates are removed.
 std::optional<std::vector<PointCandidate>> point_candidates(
     const CompiledQuery& query, const Parameters& parameters,
     const std::vector<json::MemberPath>& key_paths);

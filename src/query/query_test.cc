@@ -240,7 +240,7 @@ TEST_F(QueryTest, WorkIsBounded) {
 
 class PointsTest : public QueryTest {
 protected:
-    /// "id/key1/key2 …" separated by blanks; "none" without an answer.
+    /// "id/key1/key2 …" separated by blanks, '?' after uncertain ids; "none" without an answer.
     std::string points(std::string_view where, std::vector<json::MemberPath> paths = {{"pk"}},
                        std::string_view parameters = "null", std::string_view from = "c") {
         const auto query =
@@ -252,6 +252,7 @@ protected:
         for (const PointCandidate& candidate : *candidates) {
             if (!out.empty()) out += ' ';
             out += candidate.id;
+            if (!candidate.certain) out += '?';
             if (candidate.key)
                 for (const Value& v : *candidate.key) out += "/" + json::to_text(v);
         }
@@ -269,18 +270,19 @@ TEST_F(PointsTest, ReadManyShapes) {
                      R"([{"name":"@a","value":"p"},{"name":"@b","value":"q"}])"),
               "p/\"p\" q/\"q\"");
     EXPECT_EQ(points("'a' = c.id AND c.t.u = 5 AND c.s = null", {{"t", "u"}, {"s"}}), "a/5/null");
-    EXPECT_EQ(points("c.id = 'a' AND c.t.u = 5", {{"t", "u"}, {"s"}}), "a");
+    EXPECT_EQ(points("c.id = 'a' AND c.t.u = 5", {{"t", "u"}, {"s"}}), "a?");
     EXPECT_EQ(points("f.id = 'a'", {{"pk"}}, "null", "Families f"), "a");
 }
 
 TEST_F(PointsTest, OnlyNarrows) {
-    EXPECT_EQ(points("c.id = 'a' AND c.n > 5 AND CONTAINS(c.s, 'x')"), "a");
+    EXPECT_EQ(points("c.id = 'a' AND c.n > 5 AND CONTAINS(c.s, 'x')"), "a?");
     EXPECT_EQ(points("(c.id = 'a' OR c.id = 'b') AND (c.pk = 1 OR c.pk = 2)"), "a/1 a/2 b/1 b/2");
     EXPECT_EQ(points("c.id = 'a' AND c.id = 'b'"), "");
     EXPECT_EQ(points("c.id = 5"), "");
     EXPECT_EQ(points("c.id = 'a' OR c.id = 5"), "a");
     EXPECT_EQ(points("c.id = 'a' AND c.pk = undefined"), "");
-    EXPECT_EQ(points("c.id = 'a' AND c.pk = {}"), "a");
+    EXPECT_EQ(points("c.id = 'a' AND c.pk = {}"), "a?");
+    EXPECT_EQ(points("(c.id = 'a' AND c.n = 1) OR c.id = 'a' OR (c.id = 'b' AND c.n = 1)"), "a b?");
 }
 
 TEST_F(PointsTest, OtherFiltersGiveNothing) {
