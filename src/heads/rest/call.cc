@@ -46,7 +46,8 @@ void add_container(const Call& call, const Answer& answer) {
     if (child) alt += "/colls/" + percent_encode(container.id);
     response.add_header("x-ms-alt-content-path", alt);
     add_usage_headers(call);
-    if (answer.touched) {
+    // A feed whose scope is empty (headers that exclude each other) touched no range.
+    if (answer.touched && !answer.touched->range_id.empty()) {
         const auto lsn = fmt::format_int(answer.touched->lsn);
         const std::string_view lsn_text(lsn.data(), lsn.size());
         append(response.head,
@@ -75,6 +76,13 @@ void reply(const CallPtr& call, const Answer& answer, std::string body) {
 }
 
 std::string error_body(const Error& error, std::string_view activity_id, std::string_view target) {
+    // Messages may quote header values, which are bytes of any kind; a JSON body is UTF-8.
+    if (!is_valid_utf8(error.message)) {
+        Error clean = error;
+        for (char& c : clean.message)
+            if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+        return error_body(clean, activity_id, target);
+    }
     std::string message;
     switch (error.form) {
         case ErrorForm::kNested:

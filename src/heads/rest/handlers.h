@@ -28,6 +28,8 @@ void handle_conflicts(const CallPtr& call);
 /// Runs `work` on a worker; answers the call with the error it returns, if any.
 void on_worker(const CallPtr& call, std::function<Status()> work);
 
+/// GET or HEAD (the network layer leaves the body out).
+bool is_read(const Call& call);
 /// True for POSTs that carry a query (content type or one of the SDKs' headers).
 bool is_query(const Call& call);
 

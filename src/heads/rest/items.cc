@@ -180,8 +180,7 @@ void read_feed(const CallPtr& call) {
         for (const auto& item : page.items) texts.push_back(engine::item_json(*call->container, item));
         Answer answer;
         answer.charge = page.charge;
-        // A scope that is empty (headers that exclude each other) touches no range.
-        if (!page.touched.range_id.empty()) answer.touched = page.touched;
+        answer.touched = page.touched;
         answer.continuation = page.continuation;
         answer.item_count = texts.size();
         reply(call, answer, feed_body(call->container->rid_text, "Documents", texts));

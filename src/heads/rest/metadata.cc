@@ -95,8 +95,18 @@ std::vector<QueriedResource> collect_all(const List& list, const Json& json) {
     return resources;
 }
 
+/// Upserting databases and containers is not in the protocol; creating instead would surprise.
+Status refuse_upsert(const Call& call) {
+    TRY(const bool upsert, call.headers.boolean(HeaderName::kIsUpsert));
+    if (upsert)
+        return Status(errors::bad_header(header_text(HeaderName::kIsUpsert), "true",
+                                         "no upsert: databases and containers are created or replaced"));
+    return {};
+}
+
 void create_database(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
+        TRY_STATUS(refuse_upsert(*call));
         TRY(const auto body, parse_body(*call));
         TRY(const auto throughput, throughput_request(*call));
         TRY(const auto database, call->engine.catalog().create_database(body->value, throughput));
@@ -108,6 +118,7 @@ void create_database(const CallPtr& call) {
 
 void create_container(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
+        TRY_STATUS(refuse_upsert(*call));
         TRY(const auto body, parse_body(*call));
         TRY(const auto throughput, throughput_request(*call));
         TRY(const auto container,
@@ -128,9 +139,12 @@ bool replied_not_modified(const CallPtr& call, const std::string& etag) {
 }  // namespace
 
 void handle_account(const CallPtr& call) {
-    if (call->request().method != "GET" && call->request().method != "HEAD")
+    if (!is_read(*call))
         return reply_error(call, errors::method_not_allowed(call->request().method, "the account"));
     const auto host = call->headers[HeaderName::kHost];
+    if (host.empty())
+        return reply_error(call, errors::bad_request("The account document names the address that the client dialled: "
+                                                     "the request needs a Host header."));
     const std::string endpoint = fmt::format("{}://{}/", call->request().tls ? "https" : "http", host);
     const std::string location = fmt::format(R"([{{"name":"Local","databaseAccountEndpoint":"{}"}}])", endpoint);
     std::string body = fmt::format(
@@ -169,7 +183,7 @@ void handle_databases(const CallPtr& call) {
             return {};
         });
     }
-    if (method == "GET") {
+    if (is_read(*call)) {
         const auto database = find_database(*call);
         if (!database.ok()) return reply_error(call, database.error());
         if (replied_not_modified(call, (*database)->version.etag)) return;
@@ -209,10 +223,10 @@ void handle_containers(const CallPtr& call) {
     }
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
-    const Access access = method == "GET" || method == "HEAD" ? Access::kContainerRead : Access::kMetadataWrite;
+    const Access access = is_read(*call) ? Access::kContainerRead : Access::kMetadataWrite;
     if (const Status allowed = authorize(call->principal, access, {container->get(), std::nullopt, {}}); !allowed.ok())
         return reply_error(call, allowed.error());
-    if (method == "GET" || method == "HEAD") {
+    if (is_read(*call)) {
         if (replied_not_modified(call, (*container)->version.etag)) return;
         return reply_container(call, 200, *container, meter::metadata_read());
     }

@@ -78,7 +78,12 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
         request.autoscale_max = max.as_int64();
         const json::Value percent =
             settings->member("autoUpgradePolicy").member("throughputPolicy").member("incrementPercent");
-        if (percent.is_int64()) request.increment_percent = percent.as_int64();
+        if (percent.is_int64()) {
+            request.increment_percent = percent.as_int64();
+        } else if (!percent.is_undefined() && !percent.is_null()) {
+            return errors::bad_header("x-ms-cosmos-offer-autopilot-settings", text,
+                                      "an integer 'incrementPercent' in its autoUpgradePolicy");
+        }
     }
     return request;
 }
@@ -110,7 +115,7 @@ void handle_offers(const CallPtr& call) {
         return reply(call, answer, feed_body("", "Offers", texts));
     }
     if (method == "PUT") return replace_offer(call);
-    if (method != "GET") return reply_error(call, errors::method_not_allowed(method, "an offer"));
+    if (!is_read(*call)) return reply_error(call, errors::method_not_allowed(method, "an offer"));
     const auto offer = call->engine.catalog().find_offer(call->route.last_id());
     if (offer == nullptr)
         return reply_error(call, errors::resource_not_found("The offer '" + call->route.last_id() +

@@ -15,6 +15,8 @@ void on_worker(const CallPtr& call, std::function<Status()> work) {
     });
 }
 
+bool is_read(const Call& call) { return call.request().method == "GET" || call.request().method == "HEAD"; }
+
 bool is_query(const Call& call) {
     if (call.request().method != "POST") return false;
     const auto truthy = [&](HeaderName name) {

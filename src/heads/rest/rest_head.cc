@@ -50,6 +50,18 @@ void refuse_scripts(const CallPtr& call) {
                                             "Run the logic in the application, or use a transactional batch."));
 }
 
+/// Attachments are retired: none exist, so feeds are empty and every name is unknown.
+void answer_attachments(const CallPtr& call) {
+    const auto container = find_container(*call);
+    if (!container.ok()) return reply_error(call, container.error());
+    if (!call->route.feed || call->request().method != "GET")
+        return reply_error(call, errors::resource_not_found("Attachments are retired."));
+    Answer answer;
+    answer.charge = meter::metadata_read();
+    answer.item_count = 0;
+    reply(call, answer, feed_body((*container)->rid_text, "Attachments", {}));
+}
+
 void dispatch(const CallPtr& call) {
     switch (call->route.type) {
         case ResourceType::kAccount: return handle_account(call);
@@ -65,14 +77,7 @@ void dispatch(const CallPtr& call) {
         case ResourceType::kProcedure:
         case ResourceType::kTrigger:
         case ResourceType::kUdf: return refuse_scripts(call);
-        case ResourceType::kAttachment:
-            if (call->route.feed && call->request().method == "GET") {
-                Answer answer;
-                answer.charge = meter::metadata_read();
-                answer.item_count = 0;
-                return reply(call, answer, feed_body("", "Attachments", {}));
-            }
-            return reply_error(call, errors::resource_not_found("Attachments are retired."));
+        case ResourceType::kAttachment: return answer_attachments(call);
         case ResourceType::kEncryptionKey:
             return reply_error(call, errors::not_supported("Client-side encryption (client encryption keys)",
                                                            "Store the items unencrypted, or encrypt in the application."));
@@ -106,6 +111,7 @@ void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     auto principal = authenticate(engine_, call->request().method, call->route, call->headers);
     if (!principal.ok()) return reply_error(call, principal.error());
     call->principal = std::move(principal).value();
+    if (const Status status = call->headers.check(); !status.ok()) return reply_error(call, status.error());
     dispatch(call);
 }
 

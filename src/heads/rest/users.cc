@@ -51,6 +51,21 @@ Result<catalog::UserPtr> find_user(const Call& call) {
     return errors::owner_not_found(what);
 }
 
+/// Every page of a listing: a query sees all resources, not the first page of them.
+template <typename List>
+auto all_of(const List& list) {
+    catalog::PageRequest page;
+    page.items_max = limits::kPageItemsMax;
+    auto listed = list(page);
+    auto items = std::move(listed.items);
+    while (!listed.continuation.empty()) {
+        page.continuation = std::move(listed.continuation);
+        listed = list(page);
+        for (auto& item : listed.items) items.push_back(std::move(item));
+    }
+    return items;
+}
+
 Status user_feed(const CallPtr& call) {
     const auto method = call->request().method;
     auto& catalog = call->engine.catalog();
@@ -63,20 +78,17 @@ Status user_feed(const CallPtr& call) {
               change.user->json());
         return {};
     }
-    catalog::PageRequest page;
-    TRY(page.items_max, page_size(*call));
-    page.continuation = std::string(call->headers[HeaderName::kContinuation]);
-    const auto listed = catalog.list_users(*database, page);
-    std::vector<QueriedResource> resources;
-    std::vector<std::string> texts;
-    for (const auto& user : listed.items) {
-        texts.push_back(user->json());
-        resources.push_back({user->json(), {}});
-    }
     if (method == "POST") {
+        std::vector<QueriedResource> resources;
+        for (const auto& user : all_of([&](const auto& page) { return catalog.list_users(*database, page); }))
+            resources.push_back({user->json(), {}});
         reply_resource_query(call, database->rid.text(), "Users", resources);
         return {};
     }
+    TRY(const auto page, page_request(*call));
+    const auto listed = catalog.list_users(*database, page);
+    std::vector<std::string> texts;
+    for (const auto& user : listed.items) texts.push_back(user->json());
     Answer answer = plain(200, meter::metadata_read());
     answer.continuation = listed.continuation;
     answer.item_count = texts.size();
@@ -89,7 +101,7 @@ Status one_user(const CallPtr& call) {
     auto& catalog = call->engine.catalog();
     TRY(const auto user, find_user(*call));
     const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
-    if (method == "GET") {
+    if (is_read(*call)) {
         reply(call, plain(200, meter::metadata_read(), user->version.etag), user->json());
     } else if (method == "PUT") {
         TRY(const auto body, parse_body(*call));
@@ -116,20 +128,22 @@ Status permission_feed(const CallPtr& call) {
               std::move(text));
         return {};
     }
-    catalog::PageRequest page;
-    TRY(page.items_max, page_size(*call));
-    page.continuation = std::string(call->headers[HeaderName::kContinuation]);
+    if (method == "POST") {
+        std::vector<QueriedResource> resources;
+        for (const auto& permission :
+             all_of([&](const auto& page) { return catalog.list_permissions(*user, page); })) {
+            TRY(auto text, permission_json(*call, *permission));
+            resources.push_back({std::move(text), {}});
+        }
+        reply_resource_query(call, user->rid.text(), "Permissions", resources);
+        return {};
+    }
+    TRY(const auto page, page_request(*call));
     const auto listed = catalog.list_permissions(*user, page);
-    std::vector<QueriedResource> resources;
     std::vector<std::string> texts;
     for (const auto& permission : listed.items) {
         TRY(auto text, permission_json(*call, *permission));
-        texts.push_back(text);
-        resources.push_back({std::move(text), {}});
-    }
-    if (method == "POST") {
-        reply_resource_query(call, user->rid.text(), "Permissions", resources);
-        return {};
+        texts.push_back(std::move(text));
     }
     Answer answer = plain(200, meter::metadata_read());
     answer.continuation = listed.continuation;
@@ -148,7 +162,7 @@ Status one_permission(const CallPtr& call) {
     const auto permission = catalog.find_permission(database, user->id, id);
     if (permission == nullptr)
         return Status(errors::resource_not_found("The permission '" + id + "' does not exist."));
-    if (method == "GET") {
+    if (is_read(*call)) {
         TRY(auto text, permission_json(*call, *permission));
         reply(call, plain(200, meter::metadata_read(), permission->version.etag), std::move(text));
     } else if (method == "PUT") {
@@ -169,9 +183,9 @@ using Handler = Status (*)(const CallPtr&);
 void dispatch(const CallPtr& call, std::string_view what, Handler feed, Handler one) {
     const auto method = call->request().method;
     const bool known = call->route.feed ? method == "GET" || method == "POST"
-                                        : method == "GET" || method == "PUT" || method == "DELETE";
+                                        : is_read(*call) || method == "PUT" || method == "DELETE";
     if (!known) return reply_error(call, errors::method_not_allowed(method, what));
-    const bool read = method == "GET" || is_query(*call);
+    const bool read = is_read(*call) || is_query(*call);
     // A permission carries a token: reading one with a read-only key would let its holder write.
     const bool guarded = call->route.type == ResourceType::kPermission || !read;
     if (const Status allowed =

@@ -1,0 +1,177 @@
+#pragma once
+
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/encoding.h"
+#include "base/worker_pool.h"
+#include "catalog/catalog.h"
+#include "engine/account.h"
+#include "engine/engine.h"
+#include "heads/rest/rest_head.h"
+#include "heads/rest/route.h"
+#include "partition/item_cache.h"
+#include "storage/store.h"
+
+/// A whole server without sockets: requests go straight into the head.
+namespace orrery::rest::testing_support {
+
+struct Reply {
+    int status = 0;
+    std::string head;
+    std::string body;
+
+    /// Value of a response header; empty when absent.
+    std::string header(std::string_view name) const {
+        size_t at = 0;
+        while (at < head.size()) {
+            const size_t end = head.find("\r\n", at);
+            const std::string_view line = std::string_view(head).substr(at, end - at);
+            const size_t colon = line.find(':');
+            if (equals_ignore_case(line.substr(0, colon), name))
+                return std::string(line.substr(colon + 2));
+            at = end + 2;
+        }
+        return {};
+    }
+    /// The string member `name` of a flat JSON body, still escaped; empty when absent.
+    std::string member(std::string_view name) const {
+        const std::string start = "\"" + std::string(name) + "\":\"";
+        const size_t at = body.find(start);
+        if (at == std::string::npos) return {};
+        size_t end = at + start.size();
+        while (end < body.size() && body[end] != '"') end += body[end] == '\\' ? 2 : 1;
+        return body.substr(at + start.size(), end - at - start.size());
+    }
+};
+
+/// Owns what the request's views point to; hands the answer to a future.
+class FakeExchange final : public net::HttpExchange {
+public:
+    using Headers = std::vector<std::pair<std::string, std::string>>;
+
+    FakeExchange(std::string method, std::string target, Headers headers, std::string body)
+        : method_(std::move(method)),
+          target_(std::move(target)),
+          headers_(std::move(headers)),
+          body_(std::move(body)) {
+        request.method = method_;
+        request.target = target_;
+        request.body = body_;
+        for (const auto& [name, value] : headers_) request.headers.push_back({name, value});
+    }
+    ~FakeExchange() override {
+        if (!answered_) reply_.set_value({});  // dropped without an answer: status 0
+    }
+    bool cancelled() const override { return false; }
+    std::future<Reply> reply() { return reply_.get_future(); }
+
+protected:
+    void do_send(std::unique_ptr<HttpExchange> self) override {
+        answered_ = true;
+        reply_.set_value({response.status, std::move(response.head), std::move(response.body)});
+        self.reset();
+    }
+
+private:
+    std::string method_;
+    std::string target_;
+    Headers headers_;
+    std::string body_;
+    bool answered_ = false;
+    std::promise<Reply> reply_;
+};
+
+using Headers = FakeExchange::Headers;
+
+class TestServer {
+public:
+    TestServer() : cache_(8 << 20), workers_("test", 2) {
+        auto account = engine::Account::create({});
+        CHECK(account.ok());
+        account_ = std::make_unique<engine::Account>(std::move(account).value());
+        storage::StoreOptions options;
+        options.clock = &clock_;
+        auto store = storage::Store::open(options);
+        CHECK(store.ok());
+        store_ = std::move(store).value();
+        auto catalog = catalog::Catalog::load({*store_, cache_, workers_, clock_});
+        CHECK(catalog.ok());
+        catalog_ = std::move(catalog).value();
+        CHECK(store_->start().ok());
+        engine_ = std::make_unique<engine::Engine>(
+            engine::Engine::Deps{*store_, *catalog_, workers_, clock_, *account_});
+        head_ = std::make_unique<RestHead>(*engine_, RestHead::Options{"PEM"});
+    }
+    ~TestServer() {
+        workers_.stop();
+        CHECK(store_->close().ok());
+    }
+
+    ManualClock& clock() { return clock_; }
+    engine::Engine& engine() { return *engine_; }
+    RestHead& head() { return *head_; }
+
+    /// The request as given; nothing is added.
+    Reply raw(std::string method, std::string target, Headers headers, std::string body = {}) {
+        auto exchange = std::make_unique<FakeExchange>(std::move(method), std::move(target),
+                                                       std::move(headers), std::move(body));
+        auto reply = exchange->reply();
+        head_->handle(std::move(exchange));
+        return reply.get();
+    }
+
+    /// Signed with one of the account's keys (0 primary, 1 secondary, 2 and 3 read-only).
+    Reply send(std::string method, std::string target, Headers headers = {}, std::string body = {},
+               size_t key = 0) {
+        const auto route = parse_route(target);
+        CHECK(route.ok());
+        return raw(
+            method, target,
+            signed_headers(method, route->type_segment, route->link, key, std::move(headers)),
+            std::move(body));
+    }
+
+    /// With a resource token instead of a key.
+    Reply send_token(const std::string& token, std::string method, std::string target,
+                     Headers headers = {}, std::string body = {}) {
+        headers.emplace_back("authorization", percent_encode(token));
+        headers.emplace_back("x-ms-date", format_http_date(clock_.wall_seconds()));
+        headers.emplace_back("host", "localhost:8081");
+        return raw(std::move(method), std::move(target), std::move(headers), std::move(body));
+    }
+
+    std::string signature(std::string_view method, std::string_view type, std::string_view link,
+                          std::string_view date, size_t key = 0) const {
+        return account_->keys()[key].hmac.sign_text(to_lower_ascii(method) + "\n" +
+                                                    std::string(type) + "\n" + std::string(link) +
+                                                    "\n" + to_lower_ascii(date) + "\n\n");
+    }
+    Headers signed_headers(std::string_view method, std::string_view type, std::string_view link,
+                           size_t key, Headers headers) const {
+        const std::string date = format_http_date(clock_.wall_seconds());
+        headers.emplace_back("x-ms-date", date);
+        headers.emplace_back("host", "localhost:8081");
+        headers.emplace_back(
+            "authorization",
+            percent_encode("type=master&ver=1.0&sig=" + signature(method, type, link, date, key)));
+        return headers;
+    }
+
+private:
+    ManualClock clock_;
+    partition::ItemCache cache_;
+    WorkerPool workers_;
+    std::unique_ptr<engine::Account> account_;
+    std::unique_ptr<storage::Store> store_;
+    std::unique_ptr<catalog::Catalog> catalog_;
+    std::unique_ptr<engine::Engine> engine_;
+    std::unique_ptr<RestHead> head_;
+};
+
+}  // namespace orrery::rest::testing_support
