@@ -29,7 +29,8 @@ public:
 
     std::optional<StoredItem> find(const Key& key);
 
-    /// Before reading the store to fill: remember the slot's version; insert_if loses when it moved.
+    /// Before reading the store to fill: remember the slot's version; insert_if loses when it
+    /// moved.
     uint64_t version(const Key& key);
     void insert_if(const Key& key, uint64_t version, StoredItem item);
 

@@ -81,6 +81,8 @@ public:
     virtual void set_settings(ContainerSettingsPtr settings) = 0;
     /// Highest published LSN. Any thread.
     virtual storage::Lsn lsn() const = 0;
+    /// LSN of the last commit decided, published or not. Committer thread only.
+    virtual storage::Lsn decided_lsn() const = 0;
 
     /// From the item cache only; never blocks, for loop threads. nullopt: not cached, ask read().
     /// A cached item that has expired is a 404 result.

@@ -1,5 +1,6 @@
 #include "partition/partition_key.h"
 
+#include <charconv>
 #include <algorithm>
 #include <bit>
 
@@ -112,14 +113,15 @@ Status read_version(const json::Value& value, PartitionKeyDefinition& out) {
         out.version_given = multi;
         return {};
     }
-    const double number = value.is_number() ? value.as_double() : 0;
-    if (number != 1 && number != 2)
-        return Status(
-            errors::bad_request("The member 'version' of the partition key must be 1 or 2."));
-    if (multi && number != 2)
+    // The Java SDK sends the number as text.
+    const bool one = value.is_string() ? value.as_string() == "1" : value.is_number() && value.as_double() == 1;
+    const bool two = value.is_string() ? value.as_string() == "2" : value.is_number() && value.as_double() == 2;
+    if (!one && !two)
+        return Status(errors::bad_request("The member 'version' of the partition key must be 1 or 2."));
+    if (multi && one)
         return Status(errors::bad_request(
             "A partition key of kind MultiHash needs version 2; version 1 is not possible."));
-    out.version = number == 1 ? 1 : 2;
+    out.version = one ? 1 : 2;
     out.version_given = true;
     return {};
 }
@@ -311,6 +313,36 @@ std::string partition_key_definition_json(const PartitionKeyDefinition& definiti
     return out;
 }
 
+/// The Go SDK writes characters beyond the basic plane as \UXXXXXXXX, which JSON does not know.
+/// Returns the header with those replaced by UTF-8; nullopt when one is malformed.
+std::optional<std::string> without_long_escapes(std::string_view header) {
+    constexpr size_t kDigits = 8;
+    std::string out;
+    for (size_t i = 0; i < header.size(); ++i) {
+        if (header[i] != '\\' || i + 1 >= header.size()) {
+            out.push_back(header[i]);
+            continue;
+        }
+        if (header[i + 1] != 'U') {
+            out.append(header.substr(i, 2));
+            ++i;
+            continue;
+        }
+        uint32_t code = 0;
+        const char* begin = header.data() + i + 2;
+        const char* end = header.data() + std::min(header.size(), i + 2 + kDigits);
+        const auto [stop, error] = std::from_chars(begin, end, code, 16);
+        if (error != std::errc() || stop != begin + kDigits || code < 0x10000 || code > 0x10FFFF)
+            return std::nullopt;
+        out.push_back(static_cast<char>(0xF0 | (code >> 18)));
+        out.push_back(static_cast<char>(0x80 | ((code >> 12) & 0x3F)));
+        out.push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3F)));
+        out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+        i += 1 + kDigits;
+    }
+    return out;
+}
+
 Result<PartitionKeyComponents> parse_partition_key_header(std::string_view header,
                                                           json::Arena& arena) {
     const auto refuse = [&](std::string_view expected) {
@@ -321,6 +353,10 @@ Result<PartitionKeyComponents> parse_partition_key_header(std::string_view heade
         "a JSON array of strings, numbers, booleans, null or {} (missing), for example [\"value\"]";
     constexpr uint32_t kDepth = 2;
     auto parsed = json::parse(header, arena, {.depth_max = kDepth});
+    if (!parsed.ok() && header.find("\\U") != std::string_view::npos) {
+        if (const auto plain = without_long_escapes(header))
+            parsed = json::parse(*plain, arena, {.depth_max = kDepth});
+    }
     if (!parsed.ok() || !parsed->is_array()) return refuse(kExpected);
     const auto elements = parsed->elements();
     if (elements.size() > limits::kPartitionKeyPathsMax)

@@ -400,5 +400,23 @@ TEST_F(PartitionKeyTest, DocrefPrefix) {
     EXPECT_EQ(docref_prefix(multi, ""), std::string(24, '\0'));
 }
 
+TEST(PartitionKeyHeaderTest, LongEscapesOfTheGoSdk) {
+    json::Arena arena;
+    const auto parsed = parse_partition_key_header("[\"\\U0001fa90 \\u00e9\\\\U\"]", arena);
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_EQ(parsed->front().as_string(), "\xF0\x9F\xAA\x90 \xC3\xA9\\U");
+    EXPECT_FALSE(parse_partition_key_header("[\"\\U0001fa9\"]", arena).ok());
+    EXPECT_FALSE(parse_partition_key_header("[\"\\UFFFFFFFF\"]", arena).ok());
+}
+
+TEST(PartitionKeyDefinitionTest, VersionAsText) {
+    json::Arena arena;
+    const auto value = json::parse(R"({"paths":["/a"],"kind":"Hash","version":"2"})", arena);
+    const auto definition = parse_partition_key_definition(*value);
+    ASSERT_TRUE(definition.ok());
+    EXPECT_EQ(definition->version, 2);
+    EXPECT_NE(partition_key_definition_json(*definition).find("\"version\":2"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace orrery::partition

@@ -93,7 +93,7 @@ bool TransactionCommit::make_current(storage::CommitScope& scope, int64_t now) {
         plan_->fail_all(status);
         return false;
     }
-    plan_->simulate(now);
+    plan_->simulate();
     return true;
 }
 

@@ -188,7 +188,7 @@ void PartitionImpl::execute(Transaction transaction, TransactionDone done) {
         plan->parse();
         const int64_t now = deps_.clock.wall_seconds();
         if (plan->is_single(OperationKind::kCreate) || plan->load_from_cache(now)) {
-            plan->simulate(now);
+            plan->simulate();
             send(std::move(plan));
             return;
         }
@@ -242,7 +242,7 @@ void PartitionImpl::prepare_from_view(TransactionPlanPtr plan) {
             return;
         }
     }
-    plan->simulate(now);
+    plan->simulate();
     send(std::move(plan));
 }
 

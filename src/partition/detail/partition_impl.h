@@ -22,6 +22,7 @@ public:
     ContainerSettingsPtr settings() const override { return state()->settings; }
     void set_settings(ContainerSettingsPtr settings) override;
     storage::Lsn lsn() const override { return published_lsn_.load(std::memory_order_acquire); }
+    storage::Lsn decided_lsn() const override { return commit_.lsn; }
 
     std::optional<OperationResult> read_cached(std::string_view epk, std::string_view id,
                                                std::string_view if_none_match) override;

@@ -142,7 +142,7 @@ TransactionPlan::Standing TransactionPlan::verify(Reader& reader, int64_t now) {
     return Standing::kCurrent;
 }
 
-void TransactionPlan::simulate(int64_t) {
+void TransactionPlan::simulate() {
     const size_t count = transaction_.operations.size();
     result_ = {};
     result_.results.resize(count);
@@ -153,6 +153,7 @@ void TransactionPlan::simulate(int64_t) {
     writes_ = false;
     growth_bytes_ = 0;
     delta_ = {};
+    delta_ready_ = false;
     for (Slot& slot : slots_) {
         slot.present = slot.live;
         slot.current = slot.live ? slot.base : nullptr;
@@ -221,7 +222,12 @@ Status TransactionPlan::run_replace(size_t index, Slot& slot) {
     const ItemVersion& old = *slot.current;
     version->docref = old.docref;
     OperationResult& result = result_.results[index];
-    const ChargedChange change = charged_change(old, *version);
+    // An item that a batch touches again changes by what is left in the end; see simulate().
+    const bool only = transaction_.operations.size() == 1;
+    storage::IndexDelta scratch;
+    const ChargedChange change =
+        append_replace(partition_->identity().id, old, *version, only ? delta_ : scratch);
+    delta_ready_ = only;
     result.work.existed = true;
     result.work.old_bytes = old.text_bytes;
     result.work.new_bytes = version->text_bytes;

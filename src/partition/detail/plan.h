@@ -52,7 +52,7 @@ public:
     /// The same from the item cache, for single operations; false: not cached.
     bool load_from_cache(int64_t now);
     /// Works the operations out in order. Stops at the first failure.
-    void simulate(int64_t now);
+    void simulate();
 
     enum class Standing : uint8_t { kCurrent, kStale, kUnreadable };
     /// Committer: are the versions that the plan rests on still the newest? On kUnreadable the
@@ -116,6 +116,7 @@ private:
     bool writes_ = false;
     int64_t growth_bytes_ = 0;
     storage::IndexDelta delta_;
+    bool delta_ready_ = false;  // a single replace has filled delta_
 };
 using TransactionPlanPtr = std::unique_ptr<TransactionPlan>;
 

@@ -124,28 +124,18 @@ void append_index_changes(storage::PartitionId partition, const ItemVersion* bef
         index::append_changes(kNone, after->terms, partition, after->docref, delta);
 }
 
-ChargedChange charged_change(const ItemVersion& before, const ItemVersion& after) {
-    if (!before.indexed || !after.indexed) return {before.charged_terms(), after.charged_terms()};
-    ChargedChange change;
-    const auto& old_entries = before.terms.entries();
-    const auto& new_entries = after.terms.entries();
-    auto a = old_entries.begin();
-    auto b = new_entries.begin();
-    while (a != old_entries.end() || b != new_entries.end()) {
-        const int order = a == old_entries.end() ? 1
-                          : b == new_entries.end()
-                              ? -1
-                              : before.terms.bytes(*a).compare(after.terms.bytes(*b));
-        if (order < 0 && a->charged) change.removed += 2;
-        if (order > 0 && b->charged) change.added += 2;
-        if (order <= 0) ++a;
-        if (order >= 0) ++b;
-    }
+ChargedChange append_replace(storage::PartitionId partition, const ItemVersion& before,
+                             const ItemVersion& after, storage::IndexDelta& delta) {
+    DCHECK(before.docref == after.docref);
+    const index::TermChange pairs =
+        index::append_changes(before.terms, after.terms, partition, after.docref, delta);
+    ChargedChange change{2 * pairs.pairs_removed, 2 * pairs.pairs_added};
     for (size_t i = 0; i < after.unique_names.size(); ++i) {
-        if (i < before.unique_names.size() && before.unique_names[i] == after.unique_names[i])
-            continue;
-        ++change.removed;
-        ++change.added;
+        const bool kept =
+            before.indexed && after.indexed && before.unique_names[i] == after.unique_names[i];
+        if (kept) continue;
+        if (before.indexed) ++change.removed;
+        if (after.indexed) ++change.added;
     }
     return change;
 }

@@ -78,12 +78,13 @@ Status add_terms(const SettingsStatePtr& state, ItemVersion& version);
 void append_index_changes(storage::PartitionId partition, const ItemVersion* before,
                           const ItemVersion* after, storage::IndexDelta& delta);
 
-/// Charged terms that a replace removes and adds.
+/// Charged terms that a replace removes and adds; its index changes go to `delta`.
 struct ChargedChange {
     uint32_t removed = 0;
     uint32_t added = 0;
 };
-ChargedChange charged_change(const ItemVersion& before, const ItemVersion& after);
+ChargedChange append_replace(storage::PartitionId partition, const ItemVersion& before,
+                             const ItemVersion& after, storage::IndexDelta& delta);
 
 /// Reads a store's newest or published state.
 class Reader {

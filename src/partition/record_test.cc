@@ -1,0 +1,103 @@
+#include "partition/record.h"
+
+#include <gtest/gtest.h>
+
+#include "base/encoding.h"
+
+namespace orrery::partition {
+namespace {
+
+storage::Docref docref() {
+    return storage::Docref("ABCDEFGH", 0x0300'0000'0000'0001ULL >> 16);
+}
+
+TEST(Record, IdEntryGoldenBytes) {
+    const IdEntry entry{.docref = docref(),
+                        .lsn = 300,
+                        .etag_nonce = 0x1122334455667788ULL,
+                        .ts = 1'700'000'000,
+                        .own_ttl = -1,
+                        .indexed = true};
+    const std::string bytes = encode_id_entry(entry);
+    EXPECT_EQ(hex_encode_upper(bytes),
+              "0101"              // version, flags
+              "10"                // docref: 16 bytes
+              "4142434445464748"  // prefix
+              "0000030000000000"  // item number
+              "AC02"              // LSN 300
+              "8877665544332211"  // nonce
+              "80C49FD50C"        // ts, zigzag
+              "01");              // own ttl -1, zigzag
+    EXPECT_EQ(decode_id_entry(bytes).value(), entry);
+}
+
+TEST(Record, IdEntryRefusesDamage) {
+    const std::string bytes = encode_id_entry({.docref = docref(), .lsn = 1});
+    for (size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode_id_entry(bytes.substr(0, size)).ok());
+    EXPECT_FALSE(decode_id_entry(bytes + "x").ok());
+    std::string newer = bytes;
+    newer[0] = 2;
+    EXPECT_FALSE(decode_id_entry(newer).ok());
+    std::string flags = bytes;
+    flags[1] = 8;
+    EXPECT_FALSE(decode_id_entry(flags).ok());
+}
+
+TEST(Record, LogRecordGoldenBytes) {
+    const LogRecord record{.operation = LogOperation::kDelete,
+                           .indexed = false,
+                           .previous_indexed = true,
+                           .expired = true,
+                           .ts = 5,
+                           .etag_nonce = 0,
+                           .previous_lsn = 300,
+                           .origin_region = 0,
+                           .origin_lsn = 301,
+                           .epk = "ek",
+                           .id = "i1"};
+    const std::string bytes = encode_log_record(record);
+    EXPECT_EQ(hex_encode_upper(bytes),
+              "01"                // version
+              "03"                // delete
+              "06"                // previous indexed, expired
+              "0A"                // ts 5, zigzag
+              "0000000000000000"  // nonce
+              "AC02"              // previous LSN
+              "00"                // origin: region 0
+              "AD02"              // its LSN
+              "02656B"            // EPK
+              "026931");          // id
+    EXPECT_EQ(decode_log_record(bytes).value(), record);
+    for (size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode_log_record(bytes.substr(0, size)).ok());
+    EXPECT_FALSE(decode_log_record(bytes + "x").ok());
+    std::string operation = bytes;
+    operation[1] = 4;
+    EXPECT_FALSE(decode_log_record(operation).ok());
+}
+
+TEST(Record, UniqueEntryAndItemCounter) {
+    EXPECT_EQ(hex_encode_upper(encode_unique_entry("ab")), "016162");
+    EXPECT_EQ(decode_unique_entry(encode_unique_entry("ab")).value(), "ab");
+    EXPECT_FALSE(decode_unique_entry("").ok());
+    EXPECT_FALSE(decode_unique_entry("\x02"
+                                     "ab")
+                     .ok());
+    EXPECT_EQ(hex_encode_upper(encode_item_counter(4097)), "010110000000000000");
+    EXPECT_EQ(decode_item_counter(encode_item_counter(4097)).value(), 4097U);
+    EXPECT_FALSE(decode_item_counter("\x01"
+                                     "1234567")
+                     .ok());
+}
+
+TEST(Record, KeysOfMetaAndCounters) {
+    EXPECT_EQ(meta_keys::item_counter(7), std::string("\0\0\0\x07", 4) + "partition/item_counter");
+    EXPECT_EQ(meta_keys::ttl_complete(7), std::string("\0\0\0\x07", 4) + "partition/ttl_complete");
+    EXPECT_EQ(hex_encode_upper(counter_keys::totals(7)), "000000070000000000000001");
+    EXPECT_EQ(hex_encode_upper(counter_keys::logical_partition(7, "e")),
+              "00000007000000000000000265");
+}
+
+}  // namespace
+}  // namespace orrery::partition

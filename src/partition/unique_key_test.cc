@@ -1,0 +1,61 @@
+#include "partition/unique_key.h"
+
+#include <gtest/gtest.h>
+
+#include "base/encoding.h"
+#include "json/parse.h"
+
+namespace orrery::partition {
+namespace {
+
+std::string name(std::string_view json_text, size_t ordinal = 0) {
+    json::Arena arena;
+    return unique_key_name(ordinal, {json::parse(json_text, arena).value()});
+}
+
+TEST(UniqueKey, EqualValuesHaveEqualNames) {
+    EXPECT_EQ(name("1"), name("1.0"));
+    EXPECT_EQ(name("0"), name("-0.0"));
+    EXPECT_EQ(unique_key_name(0, {json::Value()}), name("null"));
+    EXPECT_EQ(name(R"({"a":1,"b":[2]})"), name(R"({"b":[2.0],"a":1})"));
+}
+
+TEST(UniqueKey, DifferentValuesHaveDifferentNames) {
+    EXPECT_NE(name("1"), name("\"1\""));
+    EXPECT_NE(name("\"a\""), name("\"A\""));
+    EXPECT_NE(name("null"), name("false"));
+    EXPECT_NE(name("[]"), name("{}"));
+    EXPECT_NE(name("1", 0), name("1", 1));
+    // Tuples are unambiguous.
+    const json::Value a = json::Value::string("a");
+    const json::Value ab = json::Value::string("ab");
+    const json::Value b = json::Value::string("b");
+    const json::Value bb = json::Value::string("bb");
+    EXPECT_NE(unique_key_name(0, {a, bb}), unique_key_name(0, {ab, b}));
+}
+
+TEST(UniqueKey, GoldenBytes) {
+    EXPECT_EQ(hex_encode_upper(unique_key_name(
+                  1, {json::Value::string("ab"), json::Value::number(1), json::Value()})),
+              "01"
+              "00"
+              "05026162"
+              "043FF0000000000000"
+              "01");
+    const std::string longer(200, 'x');
+    const std::string hashed = unique_key_name(0, {json::Value::string(longer)});
+    EXPECT_EQ(hashed.size(), 2 + 32U);
+    EXPECT_EQ(hashed.substr(0, 2), std::string("\0\1", 2));
+    EXPECT_NE(hashed, unique_key_name(0, {json::Value::string(longer + "x")}));
+}
+
+TEST(UniqueKey, NamesOfAnItem) {
+    const UniqueKeys keys = {{{"email"}}, {{"a", "b"}, {"c"}}};
+    const auto names = unique_key_names(keys, R"({"id":"1","email":"e","a":{"b":2}})").value();
+    ASSERT_EQ(names.size(), 2U);
+    EXPECT_EQ(names[0], unique_key_name(0, {json::Value::string("e")}));
+    EXPECT_EQ(names[1], unique_key_name(1, {json::Value::integer(2), json::Value::null()}));
+}
+
+}  // namespace
+}  // namespace orrery::partition
