@@ -1,5 +1,7 @@
 // Transactional batch and bulk in the JSON wire form.
 #include <atomic>
+#include <map>
+#include <memory>
 
 #include "base/encoding.h"
 #include "base/errors.h"
@@ -211,6 +213,30 @@ Result<std::string> bulk_epk(const Call& call, const BatchItem& item, const cata
     return epk;
 }
 
+/// Operations on one logical partition run in their order, one after the other; different ones
+/// side by side.
+struct BulkChain {
+    std::string epk;
+    std::vector<size_t> indexes;
+    size_t next = 0;
+};
+
+void run_chain(const std::shared_ptr<BulkRun>& run, const std::shared_ptr<BulkChain>& chain) {
+    if (chain->next == chain->indexes.size()) return;
+    const size_t index = chain->indexes[chain->next++];
+    partition::Transaction transaction;
+    transaction.epk = chain->epk;
+    transaction.operations.push_back(std::move(run->items[index].operation));
+    run->call->engine.execute(run->call->container, std::move(transaction),
+                              [run, chain, index](engine::TransactionAnswer outcome) {
+                                  run->results[index] = std::move(outcome.result.results.front());
+                                  run->charges[index] = outcome.total;
+                                  run->touched[index] = outcome.touched;
+                                  run_chain(run, chain);
+                                  finish_one(run);
+                              });
+}
+
 void run_bulk(const CallPtr& call, std::vector<BatchItem> items, const catalog::PartitionRange* served) {
     auto run = std::make_shared<BulkRun>();
     run->call = call;
@@ -220,6 +246,7 @@ void run_bulk(const CallPtr& call, std::vector<BatchItem> items, const catalog::
     run->charges.resize(count);
     run->touched.resize(count);
     run->pending = count + 1;  // one for this function, so that no early end is seen
+    std::map<std::string, std::shared_ptr<BulkChain>> chains;
     for (size_t i = 0; i < count; ++i) {
         auto epk = bulk_epk(*call, run->items[i], served);
         if (!epk.ok()) {
@@ -228,17 +255,12 @@ void run_bulk(const CallPtr& call, std::vector<BatchItem> items, const catalog::
             finish_one(run);
             continue;
         }
-        partition::Transaction transaction;
-        transaction.epk = std::move(epk).value();
-        transaction.operations.push_back(std::move(run->items[i].operation));
-        call->engine.execute(call->container, std::move(transaction),
-                             [run, i](engine::TransactionAnswer outcome) {
-                                 run->results[i] = std::move(outcome.result.results.front());
-                                 run->charges[i] = outcome.total;
-                                 run->touched[i] = outcome.touched;
-                                 finish_one(run);
-                             });
+        auto& chain = chains[*epk];
+        if (chain == nullptr) chain = std::make_shared<BulkChain>();
+        chain->epk = *epk;
+        chain->indexes.push_back(i);
     }
+    for (const auto& [epk, chain] : chains) run_chain(run, chain);
     finish_one(run);
 }
 
@@ -252,6 +274,8 @@ Status batch(const CallPtr& call) {
     TRY(const bool go_on, call->headers.boolean(HeaderName::kBatchContinueOnError));
     TRY(const auto body, parse_body(*call));
     TRY(auto items, read_operations(body->value));
+    if (equals_ignore_case(call->headers[HeaderName::kPrefer], "return=minimal"))
+        for (auto& item : items) item.minimal = true;
     if (atomic) {
         if (go_on)
             return Status(errors::bad_request("A batch cannot be atomic and continue on error at the same time."));
