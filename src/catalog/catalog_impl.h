@@ -105,10 +105,13 @@ private:
     Result<ContainerPtr> build_container(const records::Container& record, DatabasePtr database,
                                          partition::ContainerSettings settings,
                                          const std::vector<records::Partition>& partitions);
-    Result<bool> is_empty(const Container& container) const;
+    Result<std::optional<std::vector<storage::Lsn>>> lsns_if_empty(
+        const Container& container) const;
+    Status commit_new_indexing(const Container& before, partition::ContainerSettingsPtr settings,
+                               const MetaChange& change);
     void remove_container(const ContainerNode& node, MetaChange& change) const;
 
-    Result<PermissionBody> read_permission(const UserNode& user, const json::Value& body) const;
+    Result<PermissionBody> read_permission(const json::Value& body) const;
     Result<std::string> permission_scope(std::string_view resource,
                                          std::string_view partition_key) const;
     /// 409 when the user has another permission (not number `except`) on the same scope.

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <array>
-
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "catalog/catalog_impl.h"
@@ -185,9 +183,7 @@ Result<std::string> CatalogImpl::permission_scope(std::string_view resource,
     return scope + " " + std::string(partition_key);
 }
 
-Result<CatalogImpl::PermissionBody> CatalogImpl::read_permission(const UserNode& user,
-                                                                 const json::Value& body) const {
-    (void)user;
+Result<CatalogImpl::PermissionBody> CatalogImpl::read_permission(const json::Value& body) const {
     PermissionBody out;
     TRY(out.id, body_id(body));
     const json::Value mode = body.member("permissionMode");
@@ -247,7 +243,7 @@ Result<Catalog::PermissionChange> CatalogImpl::create_permission(std::string_vie
                                                                  Upsert upsert) {
     WriteLock write(write_mutex_);
     TRY(UserNode * parent, user_owner(database, user));
-    TRY(PermissionBody permission, read_permission(*parent, body));
+    TRY(PermissionBody permission, read_permission(body));
     const PermissionNode* existing = parent->permissions.find(permission.id);
     if (existing != nullptr && upsert == Upsert::kNo) return errors::conflict();
     const uint64_t number =
@@ -266,7 +262,7 @@ Result<PermissionPtr> CatalogImpl::replace_permission(std::string_view database,
     TRY(UserNode * parent, user_owner(database, user));
     const PermissionNode* node = State::permission(*parent, permission);
     if (node == nullptr) return errors::resource_not_found("The permission does not exist.");
-    TRY(PermissionBody after, read_permission(*parent, body));
+    TRY(PermissionBody after, read_permission(body));
     TRY_STATUS(check_if_match(if_match, node->permission->version.etag));
     if (after.id != node->permission->id && parent->permissions.find(after.id) != nullptr)
         return errors::conflict();

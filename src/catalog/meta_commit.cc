@@ -6,22 +6,25 @@ namespace orrery::catalog {
 
 class MetaCommit final : public storage::CommitOperation {
 public:
-    MetaCommit(MetaChange change, storage::Store& store)
-        : change_(std::move(change)), store_(store) {}
+    explicit MetaCommit(MetaChange change) : change_(std::move(change)) {}
 
     std::future<Status> done() { return done_.get_future(); }
 
     bool decide(storage::CommitScope& scope) override {
+        if (change_.guard_) refused_ = change_.guard_();
+        if (!refused_.ok()) return false;
         for (const auto& [key, value] : change_.entries_) {
             if (value)
                 scope.put(storage::Family::kMeta, key, *value);
             else
                 scope.remove(storage::Family::kMeta, key);
         }
-        for (storage::PartitionId partition : change_.retired_) store_.retire_partition(partition);
+        for (storage::PartitionId partition : change_.retired_) scope.retire(partition);
         return true;
     }
-    void complete(Status status) override { done_.set_value(std::move(status)); }
+    void complete(Status status) override {
+        done_.set_value(refused_.ok() ? std::move(status) : std::move(refused_));
+    }
     size_t bytes() const override {
         size_t total = 0;
         for (const auto& [key, value] : change_.entries_)
@@ -31,12 +34,12 @@ public:
 
 private:
     MetaChange change_;
-    storage::Store& store_;
+    Status refused_;
     std::promise<Status> done_;
 };
 
 Status MetaChange::commit(storage::Store& store) && {
-    auto operation = std::make_unique<MetaCommit>(std::move(*this), store);
+    auto operation = std::make_unique<MetaCommit>(std::move(*this));
     std::future<Status> done = operation->done();
     store.submit(std::move(operation));
     return done.get();

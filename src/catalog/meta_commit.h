@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,12 +29,17 @@ public:
         retired_.push_back(partition);
     }
 
+    /// Runs on the committer's thread at this change's place in the commit order; an error refuses
+    /// the change.
+    void guard(std::function<Status()> check) { guard_ = std::move(check); }
+
     /// Waits until the change is durable. Not on the committer's thread.
     Status commit(storage::Store& store) &&;
 
 private:
     std::vector<std::pair<std::string, std::optional<std::string>>> entries_;
     std::vector<storage::PartitionId> retired_;
+    std::function<Status()> guard_;
 
     friend class MetaCommit;
 };

@@ -1,0 +1,249 @@
+#include "catalog/definition.h"
+
+#include <gtest/gtest.h>
+
+#include "catalog/catalog_test_support.h"
+
+namespace orrery::catalog {
+namespace {
+
+using testing::code_of;
+using testing::message_of;
+
+constexpr std::string_view kDefaultIndexing =
+    R"("indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],)"
+    R"("excludedPaths":[{"path":"/\"_etag\"/?"}]})";
+constexpr std::string_view kDefaultConflicts =
+    R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":"/_ts",)"
+    R"("conflictResolutionProcedure":""})";
+constexpr std::string_view kDefaultGeospatial = R"("geospatialConfig":{"type":"Geography"}})";
+
+class DefinitionTest : public ::testing::Test {
+protected:
+    /// A create's body: `{"partitionKey":{"paths":["/pk"]},` + members + `}`.
+    Result<Definition> with(std::string_view members, bool legacy = false) {
+        return of(R"({"partitionKey":{"paths":["/pk"]})" +
+                      (members.empty() ? "" : "," + std::string(members)) + "}",
+                  legacy);
+    }
+    Result<Definition> of(const std::string& body, bool legacy = false) {
+        auto value = json::parse(body, arena_);
+        EXPECT_TRUE(value.ok()) << body;
+        return parse_definition(*value, legacy);
+    }
+    Result<Definition> replace(const std::string& stored_tail, const std::string& body) {
+        auto value = json::parse(body, arena_);
+        EXPECT_TRUE(value.ok()) << body;
+        return parse_replacement(*value, definition_json("c", stored_tail));
+    }
+    json::Arena arena_;
+};
+
+TEST_F(DefinitionTest, DefaultsAreFilledIn) {
+    const auto definition = with("");
+    ASSERT_TRUE(definition.ok());
+    EXPECT_EQ(definition_json("a\"b", definition->tail),
+              std::string(R"({"id":"a\"b",)") + std::string(kDefaultIndexing) +
+                  R"(,"partitionKey":{"paths":["/pk"],"kind":"Hash"},)" +
+                  std::string(kDefaultConflicts) + "," + std::string(kDefaultGeospatial));
+    EXPECT_FALSE(definition->settings.default_ttl);
+    EXPECT_FALSE(definition->legacy_fixed);
+}
+
+TEST_F(DefinitionTest, StoredTailReadsBackEqual) {
+    const auto definition = with(
+        R"("defaultTtl":60,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a/b","/\"x y\""]},{"paths":["/c"]}]},)"
+        R"("indexingPolicy":{"indexingMode":"consistent","includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]},)"
+        R"("changeFeedPolicy":{"retentionDuration":0},"computedProperties":[])");
+    ASSERT_TRUE(definition.ok()) << message_of(definition);
+    const auto again = parse_stored_tail(definition->tail);
+    ASSERT_TRUE(again.ok()) << message_of(again);
+    EXPECT_EQ(again->tail, definition->tail);
+    EXPECT_EQ(again->settings.unique_keys, definition->settings.unique_keys);
+    EXPECT_EQ(again->settings.default_ttl, 60);
+    EXPECT_TRUE(same_indexing(again->settings.indexing, definition->settings.indexing));
+}
+
+TEST_F(DefinitionTest, UnknownMembersAreDropped) {
+    const auto plain = with("");
+    const auto odd = with(R"("color":"red","_rid":"x","_ts":5,"schema":{"a":[1]})");
+    ASSERT_TRUE(odd.ok());
+    EXPECT_EQ(odd->tail, plain->tail);
+}
+
+TEST_F(DefinitionTest, MissingKeyNeedsAnOldClient) {
+    EXPECT_EQ(code_of(of("{}")), "400");
+    EXPECT_EQ(code_of(of(R"({"partitionKey":null})")), "400");
+    const auto legacy = of("{}", true);
+    ASSERT_TRUE(legacy.ok());
+    EXPECT_TRUE(legacy->legacy_fixed);
+    EXPECT_NE(legacy->tail.find(
+                  R"("partitionKey":{"paths":["/_partitionKey"],"kind":"Hash","systemKey":true})"),
+              std::string::npos)
+        << legacy->tail;
+}
+
+TEST_F(DefinitionTest, KeyIsValidated) {
+    EXPECT_EQ(code_of(of(R"({"partitionKey":{"paths":[]}})")), "400");
+    EXPECT_EQ(code_of(of(R"({"partitionKey":{"paths":["pk"]}})")), "400");
+    EXPECT_EQ(code_of(of(R"({"partitionKey":{"paths":["/a","/b"],"kind":"Hash"}})")), "400");
+    EXPECT_EQ(code_of(of(R"({"partitionKey":"/pk"})")), "400");
+    const auto multi = of(R"({"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash"}})");
+    ASSERT_TRUE(multi.ok());
+    EXPECT_NE(multi->tail.find(R"("kind":"MultiHash","version":2)"), std::string::npos)
+        << multi->tail;
+}
+
+TEST_F(DefinitionTest, DefaultTtl) {
+    for (std::string_view good : {"-1", "1", "2147483647", "60.0"})
+        EXPECT_EQ(code_of(with("\"defaultTtl\":" + std::string(good))), "ok") << good;
+    for (std::string_view bad :
+         {"0", "-2", "1.5", "2147483648", "\"60\"", "true", "[1]", "1e300"}) {
+        const auto result = with("\"defaultTtl\":" + std::string(bad));
+        EXPECT_EQ(code_of(result), "400") << bad;
+        EXPECT_NE(message_of(result).find("defaultTtl"), std::string::npos);
+    }
+    const auto off = with(R"("defaultTtl":null)");
+    ASSERT_TRUE(off.ok());
+    EXPECT_FALSE(off->settings.default_ttl);
+    EXPECT_EQ(off->tail.find("defaultTtl"), std::string::npos);
+}
+
+TEST_F(DefinitionTest, UnenforcedPoliciesAreRefusedByName) {
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"computedProperties", R"([{"name":"x","query":"SELECT VALUE LOWER(c.a) FROM c"}])"},
+        {"vectorEmbeddingPolicy",
+         R"({"vectorEmbeddings":[{"path":"/v","dataType":"float32","dimensions":3,"distanceFunction":"cosine"}]})"},
+        {"fullTextPolicy", R"({"defaultLanguage":"en-US","fullTextPaths":[{"path":"/t"}]})"},
+        {"changeFeedPolicy", R"({"retentionDuration":10})"},
+        {"analyticalStorageTtl", "-1"},
+        {"analyticalStorageTtl", "100"},
+        {"clientEncryptionPolicy", R"({"policyFormatVersion":1,"includedPaths":[{"path":"/a"}]})"},
+        {"dataMaskingPolicy", R"({"includedPaths":[{"path":"/a"}]})"},
+        {"materializedViewDefinition",
+         R"({"definition":"SELECT * FROM c","sourceCollectionRid":"x"})"},
+        {"conflictResolutionPolicy",
+         R"({"mode":"Custom","conflictResolutionProcedure":"dbs/d/colls/c/sprocs/s"})"},
+        {"geospatialConfig", R"({"type":"Geometry"})"},
+    };
+    for (const auto& [name, value] : cases) {
+        const auto result = with("\"" + name + "\":" + value);
+        EXPECT_EQ(code_of(result), "400") << name;
+        EXPECT_NE(message_of(result).find(name), std::string::npos) << message_of(result);
+        EXPECT_NE(message_of(result).find("not supported"), std::string::npos)
+            << message_of(result);
+    }
+}
+
+TEST_F(DefinitionTest, PoliciesThatAskForNothingAreAccepted) {
+    for (std::string_view members :
+         {R"("computedProperties":[])", R"("computedProperties":null)",
+          R"("vectorEmbeddingPolicy":null)", R"("vectorEmbeddingPolicy":{"vectorEmbeddings":[]})",
+          R"("fullTextPolicy":null)", R"("clientEncryptionPolicy":null)",
+          R"("analyticalStorageTtl":null)", R"("analyticalStorageTtl":0)",
+          R"("changeFeedPolicy":null)", R"("materializedViews":[])",
+          R"("changeFeedPolicy":{"retentionDuration":0})",
+          R"("geospatialConfig":{"type":"Geography"})", R"("conflictResolutionPolicy":null)",
+          R"("indexingPolicy":null)", R"("uniqueKeyPolicy":null)"})
+        EXPECT_EQ(code_of(with(members)), "ok") << members;
+}
+
+TEST_F(DefinitionTest, MalformedPoliciesAreRefused) {
+    for (
+        std::string_view members :
+        {R"("computedProperties":{})", R"("vectorEmbeddingPolicy":[])", R"("fullTextPolicy":"en")",
+         R"("analyticalStorageTtl":"x")", R"("analyticalStorageTtl":-5)", R"("changeFeedPolicy":5)",
+         R"("changeFeedPolicy":{"retentionDuration":-1})", R"("geospatialConfig":"Geography")",
+         R"("geospatialConfig":{"type":"Flat"})", R"("conflictResolutionPolicy":"x")",
+         R"("conflictResolutionPolicy":{"mode":"FirstWriterWins"})",
+         R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":"a"})",
+         R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":5})",
+         R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionProcedure":"p"})",
+         R"("indexingPolicy":"all")",
+         R"("indexingPolicy":{"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]})"})
+        EXPECT_EQ(code_of(with(members)), "400") << members;
+}
+
+TEST_F(DefinitionTest, ConflictResolutionPath) {
+    const auto definition = with(
+        R"("conflictResolutionPolicy":{"mode":"lastWriterWins","conflictResolutionPath":"/my/version"})");
+    ASSERT_TRUE(definition.ok());
+    EXPECT_NE(
+        definition->tail.find(
+            R"({"mode":"LastWriterWins","conflictResolutionPath":"/my/version","conflictResolutionProcedure":""})"),
+        std::string::npos);
+}
+
+TEST_F(DefinitionTest, UniqueKeyRules) {
+    const auto keys = [&](const std::string& list) {
+        return with(R"("uniqueKeyPolicy":{"uniqueKeys":[)" + list + "]}");
+    };
+    const auto repeated = [](size_t count, const auto& make) {
+        std::string out;
+        for (size_t i = 0; i < count; ++i) out += (i == 0 ? "" : ",") + make(i);
+        return out;
+    };
+    const auto one_key = [](size_t i) { return R"({"paths":["/k)" + std::to_string(i) + R"("]})"; };
+    const auto one_path = [](size_t i) { return "\"/p" + std::to_string(i) + "\""; };
+    EXPECT_EQ(code_of(keys("")), "ok");
+    EXPECT_EQ(code_of(keys(repeated(10, one_key))), "ok");
+    EXPECT_EQ(code_of(keys(repeated(11, one_key))), "400");
+    EXPECT_EQ(code_of(keys(R"({"paths":[)" + repeated(16, one_path) + "]}")), "ok");
+    EXPECT_EQ(code_of(keys(R"({"paths":[)" + repeated(17, one_path) + "]}")), "400");
+    for (std::string_view bad :
+         {R"({"paths":[]})", R"({})", R"(5)", R"({"paths":"/a"})", R"({"paths":[5]})",
+          R"({"paths":["a"]})", R"({"paths":[""]})", R"({"paths":["/"]})", R"({"paths":["/a/"]})",
+          R"({"paths":["/a//b"]})", R"({"paths":["/a/*"]})", R"({"paths":["/a/?"]})",
+          R"({"paths":["/a/[]/b"]})", R"({"paths":["/\"a"]})", R"({"paths":["/\"a\"b"]})",
+          R"({"paths":["/_ts"]})", R"({"paths":["/a","/a"]})", R"({"paths":["/a","/\"a\""]})",
+          R"({"paths":["/a"]},{"paths":["/a"]})"})
+        EXPECT_EQ(code_of(keys(std::string(bad))), "400") << bad;
+    const auto good = keys(R"({"paths":["/a/b","/\"x y\"/c"]})");
+    ASSERT_TRUE(good.ok());
+    const std::vector<std::vector<json::MemberPath>> expected = {{{"a", "b"}, {"x y", "c"}}};
+    EXPECT_EQ(good->settings.unique_keys, expected);
+}
+
+TEST_F(DefinitionTest, ReplaceKeepsKeyAndUniqueKeys) {
+    const auto stored = with(
+        R"("uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a"]},{"paths":["/b","/c"]}]},"defaultTtl":5)");
+    ASSERT_TRUE(stored.ok());
+    const auto bare = replace(stored->tail, "{}");
+    ASSERT_TRUE(bare.ok()) << message_of(bare);
+    EXPECT_EQ(bare->settings.unique_keys, stored->settings.unique_keys);
+    EXPECT_EQ(bare->settings.key.paths, stored->settings.key.paths);
+    EXPECT_FALSE(bare->settings.default_ttl);  // back to the default
+    for (std::string_view same :
+         {R"({"partitionKey":{"paths":["/pk"]}})",
+          R"({"partitionKey":{"paths":["/pk"],"kind":"Hash"}})",
+          R"({"partitionKey":{"paths":["/pk"],"kind":"Hash","version":1}})",
+          R"({"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/c","/b"]},{"paths":["/a"]}]}})"})
+        EXPECT_EQ(code_of(replace(stored->tail, std::string(same))), "ok") << same;
+    for (std::string_view other :
+         {R"({"partitionKey":{"paths":["/other"]}})",
+          R"({"partitionKey":{"paths":["/pk"],"version":2}})",
+          R"({"partitionKey":{"paths":["/pk"],"kind":"MultiHash","version":2}})",
+          R"({"partitionKey":"/pk"})", R"({"partitionKey":{}})",
+          R"({"uniqueKeyPolicy":{"uniqueKeys":[]}})",
+          R"({"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a"]}]}})"}) {
+        const auto result = replace(stored->tail, std::string(other));
+        EXPECT_EQ(code_of(result), "400") << other;
+        EXPECT_NE(message_of(result).find("cannot be changed"), std::string::npos)
+            << message_of(result);
+    }
+}
+
+TEST_F(DefinitionTest, SameIndexingIgnoresTheOrderOfPaths) {
+    const auto a = with(
+        R"("indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/a/*"},{"path":"/b/*"}]})");
+    const auto b = with(
+        R"("indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/b/*"},{"path":"/a/*"}]})");
+    const auto c = with(
+        R"("indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/b/*"}]})");
+    ASSERT_TRUE(a.ok() && b.ok() && c.ok());
+    EXPECT_TRUE(same_indexing(a->settings.indexing, b->settings.indexing));
+    EXPECT_FALSE(same_indexing(a->settings.indexing, c->settings.indexing));
+}
+
+}  // namespace
+}  // namespace orrery::catalog

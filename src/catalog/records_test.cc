@@ -1,0 +1,149 @@
+#include "catalog/records.h"
+
+#include <gtest/gtest.h>
+
+#include "base/encoding.h"
+
+namespace orrery::catalog::records {
+namespace {
+
+constexpr DatabaseRid kDatabaseRid{0x2A3B4C5D};
+constexpr ContainerRid kContainerRid{kDatabaseRid, 0x8000'0001};
+const Version kVersion{"e-tag", 1'700'000'000};
+
+Account account() {
+    return {"secret", 0x2A3B4C5E, 3, 5};
+}
+Database database() {
+    return {kDatabaseRid, "db", kVersion, 2, 1};
+}
+Container container() {
+    Container out;
+    out.rid = kContainerRid;
+    out.id = "c";
+    out.version = kVersion;
+    out.tail = "x}";
+    out.path_key = {0x0102030405060708, 0x1112131415161718};
+    out.settings_version = 2;
+    out.map_version = 3;
+    out.map_ts = 4;
+    out.next_range = 3;
+    out.ranges = {{1, 7, {0}}, {2, 8, {0}}};
+    return out;
+}
+Partition partition() {
+    Partition out;
+    out.id = 7;
+    out.container = kContainerRid;
+    out.range_number = 1;
+    out.rid_prefix = 1;
+    out.epk_min = std::string("\x1F\xFF", 2);
+    out.epk_max = "\xFF";
+    out.settings_version = 2;
+    out.path_key = {0x0102030405060708, 0x1112131415161718};
+    out.tail = "x}";
+    return out;
+}
+Offer offer() {
+    return {1, kDatabaseRid, 0x8000'0001, kVersion, std::nullopt, 4000, 5, 4000, 0};
+}
+User user() {
+    return {{kDatabaseRid, 1}, "u", kVersion, 2};
+}
+Permission permission() {
+    return {{{kDatabaseRid, 1}, 1}, "p",      kVersion, PermissionMode::kAll,
+            "dbs/db/colls/c",       "[\"k\"]"};
+}
+
+// The bytes on disk: a change here is a change of the format (docs/formats/catalog.md).
+TEST(CatalogRecords, GoldenKeys) {
+    EXPECT_EQ(hex_encode_upper(account_key()), "000000004301");
+    EXPECT_EQ(hex_encode_upper(key(database())), "0000000043022A3B4C5D");
+    EXPECT_EQ(hex_encode_upper(key(container())), "0000000043032A3B4C5D80000001");
+    EXPECT_EQ(hex_encode_upper(key(partition())), "00000000430400000007");
+    EXPECT_EQ(hex_encode_upper(key(offer())), "00000000430500000001");
+    EXPECT_EQ(hex_encode_upper(key(user())), "0000000043062A3B4C5D00000001");
+    EXPECT_EQ(hex_encode_upper(key(permission())), "0000000043072A3B4C5D000000010000000000000001");
+}
+
+TEST(CatalogRecords, GoldenValues) {
+    const std::string version = "05652D74616781E2CFAA06";  // "e-tag", 1,700,000,001
+    EXPECT_EQ(hex_encode_upper(encode(account())), "0106736563726574DE98EDD1020305");
+    EXPECT_EQ(hex_encode_upper(encode(database())), "01026462" + version + "0201");
+    EXPECT_EQ(hex_encode_upper(encode(container())),
+              "010163" + version + "02787D" + "08070605040302011817161514131211" + "02030503" +
+                  "02" + "01070100" + "02080100");
+    EXPECT_EQ(hex_encode_upper(encode(partition())),
+              "012A3B4C5D800000010101021FFF01FF02"
+              "0807060504030201181716151413121102787D");
+    EXPECT_EQ(hex_encode_upper(encode(offer())),
+              "012A3B4C5D80000001" + version + "00" + "01A11F" + "0106" + "A11F" + "01");
+    EXPECT_EQ(hex_encode_upper(encode(user())), "010175" + version + "02");
+    EXPECT_EQ(hex_encode_upper(encode(permission())),
+              "010170" + version + "01" + "0E6462732F64622F636F6C6C732F63" + "055B226B225D");
+}
+
+TEST(CatalogRecords, RoundTrips) {
+    const auto c = decode_container(key(container()), encode(container()));
+    ASSERT_TRUE(c.ok());
+    EXPECT_EQ(encode(*c), encode(container()));
+    EXPECT_EQ(c->rid, kContainerRid);
+    EXPECT_EQ(c->ranges[1].partition, 8u);
+    const auto p = decode_partition(key(partition()), encode(partition()));
+    ASSERT_TRUE(p.ok());
+    EXPECT_EQ(encode(*p), encode(partition()));
+    EXPECT_EQ(p->id, 7u);
+    const auto o = decode_offer(key(offer()), encode(offer()));
+    ASSERT_TRUE(o.ok());
+    EXPECT_EQ(encode(*o), encode(offer()));
+    const auto d = decode_database(key(database()), encode(database()));
+    ASSERT_TRUE(d.ok());
+    EXPECT_EQ(encode(*d), encode(database()));
+    EXPECT_EQ(d->rid, kDatabaseRid);
+    const auto u = decode_user(key(user()), encode(user()));
+    ASSERT_TRUE(u.ok());
+    EXPECT_EQ(encode(*u), encode(user()));
+    const auto m = decode_permission(key(permission()), encode(permission()));
+    ASSERT_TRUE(m.ok());
+    EXPECT_EQ(encode(*m), encode(permission()));
+    EXPECT_EQ(m->rid, permission().rid);
+    const auto a = decode_account(account_key(), encode(account()));
+    ASSERT_TRUE(a.ok());
+    EXPECT_EQ(encode(*a), encode(account()));
+}
+
+/// Every cut and every longer value is refused, none crashes.
+template <typename Decode>
+void expect_damage_is_found(const std::string& key, const std::string& value, Decode decode) {
+    for (size_t cut = 0; cut < value.size(); ++cut)
+        EXPECT_FALSE(decode(key, value.substr(0, cut)).ok()) << cut;
+    EXPECT_FALSE(decode(key, value + "x").ok());
+    EXPECT_FALSE(decode(key + "x", value).ok());
+    EXPECT_FALSE(decode(key.substr(0, key.size() - 1), value).ok());
+    std::string newer = value;
+    newer[0] = 2;
+    const auto result = decode(key, newer);
+    ASSERT_FALSE(result.ok());
+    EXPECT_NE(result.error().message.find("newer version"), std::string::npos);
+}
+
+TEST(CatalogRecords, DamageIsFound) {
+    expect_damage_is_found(key(database()), encode(database()), decode_database);
+    expect_damage_is_found(key(container()), encode(container()), decode_container);
+    expect_damage_is_found(key(partition()), encode(partition()), decode_partition);
+    expect_damage_is_found(key(offer()), encode(offer()), decode_offer);
+    expect_damage_is_found(key(user()), encode(user()), decode_user);
+    expect_damage_is_found(key(permission()), encode(permission()), decode_permission);
+}
+
+TEST(CatalogRecords, KindOfKey) {
+    EXPECT_EQ(kind_of(account_key()), Kind::kAccount);
+    EXPECT_EQ(kind_of(key(permission())), Kind::kPermission);
+    EXPECT_FALSE(kind_of(""));
+    EXPECT_FALSE(kind_of(catalog_prefix()));
+    EXPECT_FALSE(kind_of(catalog_prefix() + '\x08'));
+    EXPECT_FALSE(kind_of(std::string(5, '\0') + '\x01'));
+}
+
+}  // namespace
+}  // namespace orrery::catalog::records
