@@ -16,9 +16,11 @@ using partition::OperationKind;
 
 Result<partition::IndexingDirective> indexing_directive(const Call& call) {
     const auto text = call.headers[HeaderName::kIndexingDirective];
-    if (text.empty() || equals_ignore_case(text, "Default")) return partition::IndexingDirective::kDefault;
-    if (equals_ignore_case(text, "Include")) return partition::IndexingDirective::kInclude;
-    if (equals_ignore_case(text, "Exclude")) return partition::IndexingDirective::kExclude;
+    if (text.empty() || equals_ignore_case(text, "Default") || text == "0")
+        return partition::IndexingDirective::kDefault;
+    // The Python SDK sends the numbers of its enumeration.
+    if (equals_ignore_case(text, "Include") || text == "2") return partition::IndexingDirective::kInclude;
+    if (equals_ignore_case(text, "Exclude") || text == "1") return partition::IndexingDirective::kExclude;
     return errors::bad_header("x-ms-indexing-directive", text, "Include, Exclude or Default");
 }
 

@@ -91,7 +91,8 @@ using Headers = FakeExchange::Headers;
 
 class TestServer {
 public:
-    TestServer() : cache_(8 << 20), workers_("test", 2) {
+    explicit TestServer(int64_t start_seconds = 1'700'000'000)
+        : clock_(start_seconds * 1'000'000), cache_(8 << 20), workers_("test", 2) {
         auto account = engine::Account::create({});
         CHECK(account.ok());
         account_ = std::make_unique<engine::Account>(std::move(account).value());
