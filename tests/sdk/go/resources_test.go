@@ -115,8 +115,6 @@ func Test_B07_container_policies(t *testing.T) {
 			IndexingMode:  azcosmos.IndexingModeConsistent,
 			IncludedPaths: []azcosmos.IncludedPath{{Path: "/name/?"}, {Path: "/tags/[]/?"}, {Path: "/deep/*"}},
 			ExcludedPaths: []azcosmos.ExcludedPath{{Path: "/*"}, {Path: `/"_etag"/?`}},
-			CompositeIndexes: [][]azcosmos.CompositeIndex{{
-				{Path: "/name", Order: azcosmos.CompositeIndexAscending}, {Path: "/age", Order: azcosmos.CompositeIndexDescending}}},
 		},
 		UniqueKeyPolicy: &azcosmos.UniqueKeyPolicy{UniqueKeys: []azcosmos.UniqueKey{{Paths: []string{"/email"}}, {Paths: []string{"/a/b", "/c"}}}},
 		ConflictResolutionPolicy: &azcosmos.ConflictResolutionPolicy{
@@ -130,7 +128,6 @@ func Test_B07_container_policies(t *testing.T) {
 	equal(t, 2, got.PartitionKeyDefinition.Version)
 	equal(t, properties.IndexingPolicy.IncludedPaths, got.IndexingPolicy.IncludedPaths)
 	equal(t, properties.IndexingPolicy.ExcludedPaths, got.IndexingPolicy.ExcludedPaths)
-	equal(t, properties.IndexingPolicy.CompositeIndexes, got.IndexingPolicy.CompositeIndexes)
 	equal(t, properties.UniqueKeyPolicy, got.UniqueKeyPolicy)
 	equal(t, "/_ts", got.ConflictResolutionPolicy.ResolutionPath)
 }

@@ -139,8 +139,8 @@ describe("batch and bulk", { concurrency: 4 }, () => {
     await withContainer(async (container) => {
       const creates = (count, extra = {}) =>
         Array.from({ length: count }, (_, n) => ({ operationType: BulkOperationType.Create, resourceBody: { id: `b${n}`, pk: "a", ...extra } }));
-      await rejects(container.items.batch(creates(101), "a"), 400);
-      await rejects(container.items.batch(creates(30, { s: "x".repeat(100_000) }), "a"), 413);
+      await assert.rejects(container.items.batch(creates(101), "a"), /more than 100 operations/); // the SDK's own check
+      await assert.rejects(container.items.batch(creates(30, { s: "x".repeat(100_000) }), "a"), /Request size is too large/); // 413, wrapped by the SDK
       const full = await container.items.batch(creates(100), "a");
       assert.ok(full.result.every((r) => r.statusCode === 201));
       const { resource } = await container.item("b0", "a").read();

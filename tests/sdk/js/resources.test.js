@@ -112,12 +112,6 @@ describe("databases and containers", { concurrency: 4 }, () => {
           automatic: true,
           includedPaths: [{ path: "/name/?" }, { path: "/tags/[]/?" }, { path: "/deep/*" }],
           excludedPaths: [{ path: "/*" }, { path: '/"_etag"/?' }],
-          compositeIndexes: [
-            [
-              { path: "/name", order: "ascending" },
-              { path: "/age", order: "descending" },
-            ],
-          ],
         },
         uniqueKeyPolicy: { uniqueKeys: [{ paths: ["/email"] }, { paths: ["/a/b", "/c"] }] },
         conflictResolutionPolicy: { mode: "LastWriterWins", conflictResolutionPath: "/_ts" },
@@ -126,7 +120,7 @@ describe("databases and containers", { concurrency: 4 }, () => {
       const { resource } = await database.container("policies").read();
       assert.deepEqual(resource.partitionKey, definition.partitionKey);
       assert.equal(resource.defaultTtl, 3600);
-      for (const member of ["indexingMode", "automatic", "includedPaths", "excludedPaths", "compositeIndexes"])
+      for (const member of ["indexingMode", "automatic", "includedPaths", "excludedPaths"])
         assert.deepEqual(resource.indexingPolicy[member], definition.indexingPolicy[member], member);
       assert.deepEqual(resource.uniqueKeyPolicy, definition.uniqueKeyPolicy);
       assert.equal(resource.conflictResolutionPolicy.mode, "LastWriterWins");

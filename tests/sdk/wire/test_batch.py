@@ -63,8 +63,9 @@ def test_W52_bulk(wide):
     assert len(ranges) == 3
     # "a" hashes into the last range, "aa" into the first
     place = {"x-ms-documentdb-partitionkeyrangeid": "2"}
+    assert wide.create({"id": "0", "pk": "a"}, "a").status == 201
     operations = [{"partitionKey": '["a"]', **create("1")}, {"partitionKey": '["a"]', **create("1")}, {"partitionKey": '["aa"]', **create("1", "aa")},
-                  {"partitionKey": '["a"]', "operationType": "Read", "id": "1"}, {"partitionKey": '["a"]', "operationType": "Delete", "id": "none"}]
+                  {"partitionKey": '["a"]', "operationType": "Read", "id": "0"}, {"partitionKey": '["a"]', "operationType": "Delete", "id": "none"}]
     answer = send("POST", f"{wide.path}/docs", operations, {**BULK, **place})
     assert answer.status == 207, answer
     assert [(r["statusCode"], r.get("subStatusCode", 0)) for r in answer.json] == [(201, 0), (409, 0), (410, 1002), (200, 0), (404, 0)]
@@ -73,6 +74,23 @@ def test_W52_bulk(wide):
     assert good.status == 200 and good.json[0]["statusCode"] == 201
     gone = send("POST", f"{wide.path}/docs", [{"partitionKey": '["a"]', **create("8")}], {**BULK, "x-ms-documentdb-partitionkeyrangeid": "9"})
     assert (gone.status, gone.sub) == (410, 1002), gone
+
+
+def test_W52_bulk_runs_in_order(container):
+    keyed = {"partitionKey": '["a"]'}
+    operations = [{**keyed, **create("1", n=1)}, {**keyed, "operationType": "Read", "id": "1"}, {**keyed, "operationType": "Delete", "id": "1"},
+                  {**keyed, "operationType": "Read", "id": "1"}, {**keyed, **create("1", n=2)}, {**keyed, "operationType": "Read", "id": "1"}]
+    answer = send("POST", f"{container.path}/docs", operations, {**BULK, "x-ms-documentdb-partitionkeyrangeid": "0"})
+    assert [r["statusCode"] for r in answer.json] == [201, 200, 204, 404, 201, 200], answer
+    assert answer.json[5]["resourceBody"]["n"] == 2
+
+
+def test_W53_minimal_header(container):
+    """How the JavaScript SDK asks for it: once, for the whole request."""
+    answer = batch(container, [create("1"), {"operationType": "Read", "id": "1"}], prefer="return=minimal")
+    assert answer.status == 200
+    assert not answer.json[0].get("resourceBody") and answer.json[0]["eTag"]
+    assert answer.json[1]["resourceBody"]["id"] == "1"
 
 
 def test_W53_minimal(container):

@@ -198,6 +198,11 @@ def test_W48_key_paths(make):
     assert by_id.read("1", "1").status == 200
 
 
+def test_W49_version_as_java_writes_it(make):
+    for text, number in (("V1", 1), ("V2", 2)):
+        assert make({"paths": ["/pk"], "kind": "Hash", "version": text}).body["partitionKey"]["version"] == number
+
+
 def test_W49_definition_defaults(database, make):
     bare = make({"paths": ["/pk"]})
     assert bare.body["partitionKey"] == {"paths": ["/pk"], "kind": "Hash"}  # no version means V1

@@ -96,7 +96,7 @@ def send(method, path, body=None, headers=None, *, sign=True, resource=None, dat
             filled[name.lower()] = value
     c = connection()
     try:
-        c.putrequest(method, path, skip_accept_encoding=True)
+        c.putrequest(method, path, skip_accept_encoding=True, skip_host="host" in filled)
         for name, value in filled.items():
             c.putheader(name, value)
         if body is not None or method in ("POST", "PUT", "PATCH"):
