@@ -57,9 +57,8 @@ inline EncodedTerm encode_string(char* out, std::string_view text) {
     if (cut) text = text.substr(0, kStringBytesMax);
     char* p = out;
     *p++ = static_cast<char>(TermType::kString);
-    if (std::memchr(text.data(), 0, text.size()) == nullptr) [[likely]] {
-        std::memcpy(p, text.data(), text.size());
-        p += text.size();
+    if (text.find('\0') == std::string_view::npos) [[likely]] {
+        p += text.copy(p, text.size());
     } else {
         for (const char c : text) {
             *p++ = c;
@@ -119,7 +118,7 @@ inline uint64_t step_hash(SipKey key, uint64_t parent, StepKind kind, std::strin
     if (name.size() <= kShort) [[likely]] {
         store_u64_be(buffer, parent);
         buffer[8] = static_cast<char>(kind);
-        std::memcpy(buffer + 9, name.data(), name.size());
+        if (!name.empty()) std::memcpy(buffer + 9, name.data(), name.size());
         return unreserved(siphash(key, {buffer, 9 + name.size()}));
     }
     std::string longer;
