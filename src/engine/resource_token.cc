@@ -13,9 +13,9 @@ constexpr std::string_view kPrefix = "type=resource&ver=1.0&sig=";
 
 /// A permission's resource link in parts: dbs/{d}/colls/{c}[/docs/{id}], by names or rids.
 struct Link {
-    std::string_view database;
-    std::string_view container;
-    std::string_view item;
+    std::string database;
+    std::string container;
+    std::string item;
 };
 
 std::optional<Link> split_link(std::string_view text) {
@@ -28,10 +28,32 @@ std::optional<Link> split_link(std::string_view text) {
         text.remove_prefix(slash + 1);
     }
     if (parts.size() < 4 || parts[0] != "dbs" || parts[2] != "colls") return std::nullopt;
-    Link link{parts[1], parts[3], {}};
+    Link link{std::string(parts[1]), std::string(parts[3]), {}};
     if (parts.size() == 6 && parts[4] == "docs") link.item = parts[5];
     if (parts.size() != 4 && link.item.empty()) return std::nullopt;
     return link;
+}
+
+/// What a permission's link stands for. Links are taken as they are, else percent-decoded, as
+/// clients write both.
+struct Resolved {
+    catalog::ContainerPtr container;  ///< null: does not exist
+    std::string item;
+    bool by_rid = false;
+};
+
+Resolved resolve(const catalog::Catalog& catalog, const Link& link) {
+    const auto decoded = [](const std::string& text) {
+        return percent_decode(text).value_or(text);
+    };
+    Resolved resolved{catalog.find_container(link.database, link.container), link.item};
+    if (resolved.container == nullptr)
+        resolved = {catalog.find_container(decoded(link.database), decoded(link.container)),
+                    decoded(link.item)};
+    if (resolved.container != nullptr)
+        resolved.by_rid = resolved.container->id != link.container &&
+                          resolved.container->rid_text == link.container;
+    return resolved;
 }
 
 }  // namespace
@@ -39,13 +61,28 @@ std::optional<Link> split_link(std::string_view text) {
 ResourceTokens::ResourceTokens(const catalog::Catalog& catalog, const Clock& clock)
     : catalog_(catalog), clock_(clock), key_("resource-token:" + catalog.signing_secret()) {}
 
-Result<std::string> ResourceTokens::issue(const catalog::Permission& permission, int64_t lifetime_seconds) const {
+Status ResourceTokens::check_resource(std::string_view link_text) const {
+    const auto link = split_link(link_text);
+    if (!link || link->item.empty()) return {};
+    const auto resolved = resolve(catalog_, *link);
+    if (resolved.container == nullptr || !resolved.by_rid ||
+        !parse_item_rid(resolved.container->rid, resolved.item))
+        return {};
+    return Status(
+        errors::not_supported("A permission on an item by its _self link",
+                              "Name the item by its id: dbs/{db}/colls/{container}/docs/{id}."));
+}
+
+Result<std::string> ResourceTokens::issue(const catalog::Permission& permission,
+                                          int64_t lifetime_seconds) const {
     const auto link = split_link(permission.resource);
     if (!link)
-        return errors::bad_request("The permission's resource '" + permission.resource +
-                                   "' is not a container or an item, so no token can be issued for it.");
-    const auto container = catalog_.find_container(link->database, link->container);
-    if (container == nullptr) return errors::resource_not_found("The permission's container does not exist.");
+        return errors::bad_request(
+            "The permission's resource '" + permission.resource +
+            "' is not a container or an item, so no token can be issued for it.");
+    const auto container = resolve(catalog_, *link).container;
+    if (container == nullptr)
+        return errors::resource_not_found("The permission's container does not exist.");
 
     std::string payload;
     payload.push_back(static_cast<char>(kVersion));
@@ -61,12 +98,14 @@ Result<std::string> ResourceTokens::issue(const catalog::Permission& permission,
 
 Result<Principal> ResourceTokens::verify(std::string_view token) const {
     const auto forged = [] {
-        return errors::unauthorized("The resource token is not one that this server issued, or it was altered.");
+        return errors::unauthorized(
+            "The resource token is not one that this server issued, or it was altered.");
     };
     if (!token.starts_with(kPrefix)) return forged();
     token.remove_prefix(kPrefix.size());
     const size_t split = token.find(';');
-    if (split == std::string_view::npos || !token.ends_with(';') || split + 1 >= token.size()) return forged();
+    if (split == std::string_view::npos || !token.ends_with(';') || split + 1 >= token.size())
+        return forged();
     const auto signature = token.substr(0, split);
     const auto payload_text = token.substr(split + 1, token.size() - split - 2);
     if (!equal_constant_time(signature, key_.sign_text(payload_text))) return forged();
@@ -84,23 +123,27 @@ Result<Principal> ResourceTokens::verify(std::string_view token) const {
     if (!reader.ok() || version != kVersion) return forged();
 
     if (clock_.wall_seconds() >= expires)
-        return errors::forbidden("The resource token has expired. Read the permission again for a fresh one.");
+        return errors::forbidden(
+            "The resource token has expired. Read the permission again for a fresh one.");
     const auto permission = catalog_.find_permission(database, user, permission_id);
     if (permission == nullptr || permission->version.etag != etag)
-        return errors::forbidden("The permission behind the resource token was deleted or changed.");
+        return errors::forbidden(
+            "The permission behind the resource token was deleted or changed.");
     const auto link = split_link(permission->resource);
-    const auto container = link ? catalog_.find_container(link->database, link->container) : nullptr;
+    const auto [container, item, by_rid] = link ? resolve(catalog_, *link) : Resolved();
     if (container == nullptr || container->rid_text != container_rid)
-        return errors::forbidden("The container behind the resource token does not exist any more.");
+        return errors::forbidden(
+            "The container behind the resource token does not exist any more.");
 
     Principal principal;
     principal.kind = Principal::Kind::kToken;
     principal.scope.container = container->rid;
-    principal.scope.item_id = std::string(link->item);
+    principal.scope.item_id = item;
     principal.scope.mode = permission->mode;
     if (!permission->partition_key.empty()) {
         json::Arena arena;
-        TRY(const auto components, partition::parse_partition_key_header(permission->partition_key, arena));
+        TRY(const auto components,
+            partition::parse_partition_key_header(permission->partition_key, arena));
         TRY(auto epk, partition::effective_partition_key(container->settings->key, components));
         principal.scope.epk = std::move(epk);
     }

@@ -9,14 +9,9 @@
 
 #include "base/clock.h"
 #include "base/encoding.h"
-#include "base/worker_pool.h"
-#include "catalog/catalog.h"
-#include "engine/account.h"
-#include "engine/engine.h"
+#include "engine/engine_test_support.h"
 #include "heads/rest/rest_head.h"
 #include "heads/rest/route.h"
-#include "partition/item_cache.h"
-#include "storage/store.h"
 
 /// A whole server without sockets: requests go straight into the head.
 namespace orrery::rest::testing_support {
@@ -92,38 +87,17 @@ using Headers = FakeExchange::Headers;
 class TestServer {
 public:
     explicit TestServer(int64_t start_seconds = 1'700'000'000)
-        : clock_(start_seconds * 1'000'000), cache_(8 << 20), workers_("test", 2) {
-        auto account = engine::Account::create({});
-        CHECK(account.ok());
-        account_ = std::make_unique<engine::Account>(std::move(account).value());
-        storage::StoreOptions options;
-        options.clock = &clock_;
-        auto store = storage::Store::open(options);
-        CHECK(store.ok());
-        store_ = std::move(store).value();
-        auto catalog = catalog::Catalog::load({*store_, cache_, workers_, clock_});
-        CHECK(catalog.ok());
-        catalog_ = std::move(catalog).value();
-        CHECK(store_->start().ok());
-        engine_ = std::make_unique<engine::Engine>(
-            engine::Engine::Deps{*store_, *catalog_, workers_, clock_, *account_});
-        head_ = std::make_unique<RestHead>(*engine_, RestHead::Options{"PEM"});
-    }
-    ~TestServer() {
-        workers_.stop();
-        CHECK(store_->close().ok());
-    }
+        : inner_(start_seconds), head_(inner_.engine(), RestHead::Options{"PEM"}) {}
 
-    ManualClock& clock() { return clock_; }
-    engine::Engine& engine() { return *engine_; }
-    RestHead& head() { return *head_; }
+    ManualClock& clock() { return inner_.clock(); }
+    engine::Engine& engine() { return inner_.engine(); }
 
     /// The request as given; nothing is added.
     Reply raw(std::string method, std::string target, Headers headers, std::string body = {}) {
         auto exchange = std::make_unique<FakeExchange>(std::move(method), std::move(target),
                                                        std::move(headers), std::move(body));
         auto reply = exchange->reply();
-        head_->handle(std::move(exchange));
+        head_.handle(std::move(exchange));
         return reply.get();
     }
 
@@ -142,20 +116,20 @@ public:
     Reply send_token(const std::string& token, std::string method, std::string target,
                      Headers headers = {}, std::string body = {}) {
         headers.emplace_back("authorization", percent_encode(token));
-        headers.emplace_back("x-ms-date", format_http_date(clock_.wall_seconds()));
+        headers.emplace_back("x-ms-date", format_http_date(inner_.clock().wall_seconds()));
         headers.emplace_back("host", "localhost:8081");
         return raw(std::move(method), std::move(target), std::move(headers), std::move(body));
     }
 
     std::string signature(std::string_view method, std::string_view type, std::string_view link,
                           std::string_view date, size_t key = 0) const {
-        return account_->keys()[key].hmac.sign_text(to_lower_ascii(method) + "\n" +
-                                                    std::string(type) + "\n" + std::string(link) +
-                                                    "\n" + to_lower_ascii(date) + "\n\n");
+        return inner_.account().keys()[key].hmac.sign_text(
+            to_lower_ascii(method) + "\n" + std::string(type) + "\n" + std::string(link) + "\n" +
+            to_lower_ascii(date) + "\n\n");
     }
     Headers signed_headers(std::string_view method, std::string_view type, std::string_view link,
                            size_t key, Headers headers) const {
-        const std::string date = format_http_date(clock_.wall_seconds());
+        const std::string date = format_http_date(inner_.clock().wall_seconds());
         headers.emplace_back("x-ms-date", date);
         headers.emplace_back("host", "localhost:8081");
         headers.emplace_back(
@@ -165,14 +139,8 @@ public:
     }
 
 private:
-    ManualClock clock_;
-    partition::ItemCache cache_;
-    WorkerPool workers_;
-    std::unique_ptr<engine::Account> account_;
-    std::unique_ptr<storage::Store> store_;
-    std::unique_ptr<catalog::Catalog> catalog_;
-    std::unique_ptr<engine::Engine> engine_;
-    std::unique_ptr<RestHead> head_;
+    engine::testing_support::TestEngine inner_;
+    RestHead head_;
 };
 
 }  // namespace orrery::rest::testing_support

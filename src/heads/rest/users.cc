@@ -37,6 +37,12 @@ Result<std::string> permission_json(const Call& call, const catalog::Permission&
     return permission.json(token.ok() ? token.value() : std::string());
 }
 
+Status check_resource(const Call& call, const json::Value& body) {
+    const json::Value resource = body.member("resource");
+    if (!resource.is_string()) return {};  // the catalog words that refusal
+    return call.engine.tokens().check_resource(resource.as_string());
+}
+
 Result<Catalog::Upsert> upsert_mode(const Call& call) {
     TRY(const bool upsert, call.headers.boolean(HeaderName::kIsUpsert));
     return upsert ? Catalog::Upsert::kYes : Catalog::Upsert::kNo;
@@ -121,6 +127,7 @@ Status permission_feed(const CallPtr& call) {
     if (method == "POST" && !is_query(*call)) {
         TRY_STATUS(token_lifetime(*call).status().clone());
         TRY(const auto body, parse_body(*call));
+        TRY_STATUS(check_resource(*call, body->value));
         TRY(const auto upsert, upsert_mode(*call));
         TRY(const auto change, catalog.create_permission(user->database->id, user->id, body->value, upsert));
         TRY(auto text, permission_json(*call, *change.permission));
@@ -168,6 +175,7 @@ Status one_permission(const CallPtr& call) {
     } else if (method == "PUT") {
         TRY_STATUS(token_lifetime(*call).status().clone());
         TRY(const auto body, parse_body(*call));
+        TRY_STATUS(check_resource(*call, body->value));
         TRY(const auto replaced, catalog.replace_permission(database, user->id, permission->id, body->value, if_match));
         TRY(auto text, permission_json(*call, *replaced));
         reply(call, plain(200, meter::metadata_write(), replaced->version.etag), std::move(text));

@@ -1,0 +1,68 @@
+#include "engine/continuation.h"
+
+#include <gtest/gtest.h>
+
+#include "base/encoding.h"
+
+namespace orrery::engine {
+namespace {
+
+ContinuationPosition position() {
+    ContinuationPosition made;
+    made.scope_hash = 0x1122334455667788;
+    made.docref = std::string("\0\xFF docref 8 bytes", 17);
+    made.rows_done = 300;
+    return made;
+}
+
+TEST(ContinuationTest, RoundTrip) {
+    const ContinuationTokens tokens("secret");
+    const auto decoded = tokens.decode(tokens.encode(position()), position().scope_hash);
+    ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(decoded->docref, position().docref);
+    EXPECT_EQ(decoded->partial_docref, "");
+    EXPECT_EQ(decoded->rows_done, 300u);
+    auto partial = position();
+    partial.partial_docref = "next";
+    EXPECT_EQ(tokens.decode(tokens.encode(partial), partial.scope_hash)->partial_docref, "next");
+}
+
+TEST(ContinuationTest, SafeInAHeaderAndShort) {
+    auto longest = position();
+    longest.docref = std::string(32, '\xFF');
+    longest.partial_docref = longest.docref;
+    longest.rows_done = UINT64_MAX;
+    const std::string text = ContinuationTokens("secret").encode(longest);
+    // Clients may limit tokens to 1 KB (responsecontinuationtokenlimitinkb).
+    EXPECT_LT(text.size(), 256u);
+    for (const char c : text) EXPECT_TRUE(c > ' ' && c < 0x7F);
+}
+
+TEST(ContinuationTest, EveryAlterationIsRefused) {
+    const ContinuationTokens tokens("secret");
+    const std::string bytes = *base64_decode(tokens.encode(position()));
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        for (const int bit : {0, 7}) {
+            std::string altered = bytes;
+            altered[i] = static_cast<char>(altered[i] ^ (1 << bit));
+            const auto decoded = tokens.decode(base64_encode(altered), position().scope_hash);
+            ASSERT_FALSE(decoded.ok()) << i;
+            EXPECT_EQ(decoded.error().http_status, 400);
+        }
+        EXPECT_FALSE(tokens.decode(base64_encode(bytes.substr(0, i)), position().scope_hash).ok());
+    }
+    EXPECT_FALSE(tokens.decode(base64_encode(bytes + "x"), position().scope_hash).ok());
+}
+
+TEST(ContinuationTest, ForeignTokensAreRefused) {
+    const ContinuationTokens tokens("secret");
+    const std::string text = tokens.encode(position());
+    EXPECT_FALSE(
+        tokens.decode(text, position().scope_hash + 1).ok());  // another query or container
+    EXPECT_FALSE(ContinuationTokens("other").decode(text, position().scope_hash).ok());
+    for (const auto garbage : {"", "x", "AAAA", "not base64!", "\xFF"})
+        EXPECT_FALSE(tokens.decode(garbage, position().scope_hash).ok()) << garbage;
+}
+
+}  // namespace
+}  // namespace orrery::engine

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/worker_pool.h"
+#include "catalog/catalog.h"
+#include "engine/account.h"
+#include "engine/engine.h"
+#include "json/parse.h"
+#include "partition/item_cache.h"
+#include "storage/store.h"
+
+namespace orrery::engine::testing_support {
+
+/// Store, catalog and engine in memory, under a clock that tests move.
+class TestEngine {
+public:
+    explicit TestEngine(int64_t start_seconds = 1'700'000'000)
+        : clock_(start_seconds * 1'000'000), cache_(8 << 20), workers_("test", 2) {
+        auto account = Account::create({});
+        CHECK(account.ok());
+        account_ = std::make_unique<Account>(std::move(account).value());
+        storage::StoreOptions options;
+        options.clock = &clock_;
+        auto store = storage::Store::open(options);
+        CHECK(store.ok());
+        store_ = std::move(store).value();
+        auto catalog = catalog::Catalog::load({*store_, cache_, workers_, clock_});
+        CHECK(catalog.ok());
+        catalog_ = std::move(catalog).value();
+        CHECK(store_->start().ok());
+        engine_ =
+            std::make_unique<Engine>(Engine::Deps{*store_, *catalog_, workers_, clock_, *account_});
+    }
+    ~TestEngine() {
+        workers_.stop();
+        CHECK(store_->close().ok());
+    }
+
+    ManualClock& clock() { return clock_; }
+    const Clock& clock() const { return clock_; }
+    const Account& account() const { return *account_; }
+    catalog::Catalog& catalog() { return *catalog_; }
+    Engine& engine() { return *engine_; }
+
+    void create_database(const std::string& id) {
+        json::Arena arena;
+        const std::string body = R"({"id":")" + id + "\"}";
+        CHECK(catalog_->create_database(*json::parse(body, arena), {}).ok());
+    }
+    catalog::ContainerPtr create_container(const std::string& database, std::string_view body,
+                                           bool legacy = false) {
+        json::Arena arena;
+        auto made = catalog_->create_container(database, *json::parse(body, arena), {}, legacy);
+        CHECK(made.ok());
+        return *made;
+    }
+    void create_user(const std::string& database, const std::string& id) {
+        json::Arena arena;
+        const std::string body = R"({"id":")" + id + "\"}";
+        CHECK(catalog_
+                  ->create_user(database, *json::parse(body, arena), catalog::Catalog::Upsert::kNo)
+                  .ok());
+    }
+    catalog::PermissionPtr create_permission(const std::string& database, const std::string& user,
+                                             std::string_view body) {
+        json::Arena arena;
+        auto made = catalog_->create_permission(database, user, *json::parse(body, arena),
+                                                catalog::Catalog::Upsert::kNo);
+        CHECK(made.ok());
+        return made->permission;
+    }
+
+private:
+    ManualClock clock_;
+    partition::ItemCache cache_;
+    WorkerPool workers_;
+    std::unique_ptr<Account> account_;
+    std::unique_ptr<storage::Store> store_;
+    std::unique_ptr<catalog::Catalog> catalog_;
+    std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace orrery::engine::testing_support

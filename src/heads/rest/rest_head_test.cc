@@ -1,0 +1,530 @@
+// The head from end to end, over an engine in memory: what is refused, what answers carry, and what
+// keys and tokens allow.
+#include "heads/rest/rest_head.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heads/rest/rest_test_support.h"
+
+namespace orrery::rest {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing_support::Headers;
+using testing_support::Reply;
+using testing_support::TestServer;
+
+const std::string kDocs = "/dbs/d/colls/c/docs";
+const std::pair<std::string, std::string> kKeyA{"x-ms-documentdb-partitionkey", R"(["a"])"};
+const std::pair<std::string, std::string> kKeyB{"x-ms-documentdb-partitionkey", R"(["b"])"};
+
+class RestHeadTest : public ::testing::Test {
+protected:
+    RestHeadTest() {
+        EXPECT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
+        EXPECT_EQ(create_container("c", R"({"paths":["/pk"],"kind":"Hash","version":2})").status,
+                  201);
+        EXPECT_EQ(server_.send("POST", "/dbs/d/users", {}, R"({"id":"u"})").status, 201);
+    }
+    Reply create_container(const std::string& id, const std::string& key, Headers headers = {}) {
+        return server_.send("POST", "/dbs/d/colls", std::move(headers),
+                            R"({"id":")" + id + R"(","partitionKey":)" + key + "}");
+    }
+    Reply create_item(const std::string& id, const std::string& pk) {
+        return server_.send("POST", kDocs, {{"x-ms-documentdb-partitionkey", "[\"" + pk + "\"]"}},
+                            R"({"id":")" + id + R"(","pk":")" + pk + "\"}");
+    }
+    /// The token of a new permission on `resource`; `key` = JSON array or empty.
+    std::string token(const std::string& id, const std::string& mode, const std::string& resource,
+                      const std::string& key = "") {
+        const Reply made = server_.send(
+            "POST", "/dbs/d/users/u/permissions", {},
+            R"({"id":")" + id + R"(","permissionMode":")" + mode + R"(","resource":")" + resource +
+                "\"" + (key.empty() ? "" : ",\"resourcePartitionKey\":" + key) + "}");
+        EXPECT_EQ(made.status, 201) << made.body;
+        return made.member("_token");
+    }
+    Reply batch(const std::string& token, const std::string& operations) {
+        return server_.send_token(token, "POST", kDocs,
+                                  {kKeyA,
+                                   {"x-ms-cosmos-is-batch-request", "True"},
+                                   {"x-ms-cosmos-batch-atomic", "True"},
+                                   {"content-type", "application/json"}},
+                                  operations);
+    }
+
+    TestServer server_;
+};
+
+// Answers ----------------------------------------------------------------------------------------
+
+TEST_F(RestHeadTest, AccountDocumentNamesTheAddressDialled) {
+    const Reply account = server_.send("GET", "/");
+    EXPECT_EQ(account.status, 200);
+    EXPECT_THAT(account.body, HasSubstr(R"("databaseAccountEndpoint":"http://localhost:8081/")"));
+    auto headers = server_.signed_headers("GET", "", "", 0, {});
+    std::erase_if(headers, [](const auto& header) { return header.first == "host"; });
+    EXPECT_EQ(server_.raw("GET", "/", headers).status, 400);
+}
+
+TEST_F(RestHeadTest, ItemAnswersCarrySessionAndPath) {
+    const Reply made = create_item("i", "a");
+    EXPECT_EQ(made.status, 201);
+    EXPECT_EQ(made.header("x-ms-alt-content-path"), "dbs/d/colls/c");
+    EXPECT_EQ(rid_decode(made.header("x-ms-content-path"))->size(), 8u);
+    EXPECT_EQ(made.header("x-ms-session-token"), "0:-1#" + made.header("lsn"));
+    EXPECT_EQ(made.header("x-ms-documentdb-partitionkeyrangeid"), "0");
+    EXPECT_FALSE(made.header("etag").empty());
+    EXPECT_THAT(made.header("x-ms-resource-quota"), HasSubstr("storedProcedures=100;"));
+    const Reply second = create_item("j", "a");
+    EXPECT_EQ(std::stoi(second.header("lsn")), std::stoi(made.header("lsn")) + 1);
+}
+
+TEST_F(RestHeadTest, ActivityIdIsEchoedWhenItIsHarmless) {
+    EXPECT_EQ(
+        server_.send("GET", "/dbs", {{"x-ms-activity-id", "0f8fad5b-d9cb-469f-a165-70867728950e"}})
+            .header("x-ms-activity-id"),
+        "0f8fad5b-d9cb-469f-a165-70867728950e");
+    for (const std::string& bad : {std::string("a b"), std::string("\xFF"), std::string(65, 'a')})
+        EXPECT_NE(
+            server_.send("GET", "/dbs", {{"x-ms-activity-id", bad}}).header("x-ms-activity-id"),
+            bad);
+}
+
+TEST_F(RestHeadTest, HeadIsGet) {
+    create_item("i", "a");
+    for (const std::string target :
+         {"/", "/dbs/d", "/dbs/d/colls/c", "/dbs/d/colls/c/docs/i", "/dbs/d/users/u"}) {
+        const Reply reply = server_.send("HEAD", target, {kKeyA});
+        EXPECT_EQ(reply.status, 200) << target << reply.body;
+    }
+    EXPECT_EQ(server_.send("HEAD", "/dbs/d/colls/c/docs/none", {kKeyA}).status, 404);
+}
+
+TEST_F(RestHeadTest, NotModifiedHasNoBodyButTheEtag) {
+    const std::string etag = create_item("i", "a").header("etag");
+    const Reply same = server_.send("GET", kDocs + "/i", {kKeyA, {"if-none-match", etag}});
+    EXPECT_EQ(same.status, 304);
+    EXPECT_EQ(same.body, "");
+    EXPECT_EQ(same.header("etag"), etag);
+    EXPECT_EQ(server_.send("GET", kDocs + "/i", {kKeyA, {"if-none-match", "\"x\""}}).status, 200);
+    const std::string container = server_.send("GET", "/dbs/d/colls/c").header("etag");
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c", {{"if-none-match", container}}).status, 304);
+}
+
+TEST_F(RestHeadTest, RangesAreAnIncrementalFeed) {
+    const Reply all =
+        server_.send("GET", "/dbs/d/colls/c/pkranges", {{"a-im", "Incremental Feed"}});
+    EXPECT_EQ(all.status, 200);
+    const Reply none =
+        server_.send("GET", "/dbs/d/colls/c/pkranges",
+                     {{"a-im", "incremental feed"}, {"if-none-match", all.header("etag")}});
+    EXPECT_EQ(none.status, 304);
+    EXPECT_EQ(none.header("etag"), all.header("etag"));
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c/pkranges", {{"a-im", "Other"}}).status, 400);
+}
+
+TEST_F(RestHeadTest, MinimalReturn) {
+    const Reply made = server_.send("POST", kDocs, {kKeyA, {"prefer", "return=minimal"}},
+                                    R"({"id":"i","pk":"a"})");
+    EXPECT_EQ(made.status, 201);
+    EXPECT_EQ(made.body, "");
+    EXPECT_FALSE(made.header("etag").empty());
+    EXPECT_NE(server_.send("GET", kDocs + "/i", {kKeyA, {"prefer", "return=minimal"}}).body, "");
+}
+
+// Refusals ---------------------------------------------------------------------------------------
+
+TEST_F(RestHeadTest, EveryRefusalHasCodeAndMessage) {
+    const std::vector<Reply> replies = {
+        server_.raw("GET", "/dbs", {}),
+        server_.raw("GET", "/nothing/here", {}),
+        server_.raw("GET", "/dbs/%zz", {}),
+        server_.send("GET", "/dbs/none"),
+        server_.send("GET", "/dbs/none/colls/c"),
+        server_.send("GET", kDocs + "/none", {kKeyA}),
+        server_.send("GET", kDocs + "/none"),
+        server_.send("POST", kDocs, {kKeyA}, "{"),
+        server_.send("TRACE", "/dbs"),
+        server_.send("POST", "/dbs", {}, R"({"id":"d"})"),
+    };
+    for (const auto& reply : replies) {
+        EXPECT_GE(reply.status, 400);
+        EXPECT_THAT(reply.body, HasSubstr("\"code\":\"")) << reply.status;
+        EXPECT_THAT(reply.body, HasSubstr("\"message\":\"")) << reply.status;
+        EXPECT_FALSE(reply.header("x-ms-activity-id").empty());
+        EXPECT_FALSE(reply.header("x-ms-request-charge").empty());
+    }
+}
+
+TEST_F(RestHeadTest, QuotedHeaderBytesKeepTheBodyUtf8) {
+    const Reply reply = server_.send("GET", "/dbs", {{"x-ms-max-item-count", "\xFF\xFE"}});
+    EXPECT_EQ(reply.status, 400);
+    EXPECT_TRUE(is_valid_utf8(reply.body)) << reply.body;
+}
+
+TEST_F(RestHeadTest, NamesDoNotBecomeHeaderLines) {
+    const std::string name = "c%0D%0AX-Evil:%201";
+    const Reply reply = server_.send("GET", "/dbs/d/colls/" + name);
+    EXPECT_EQ(reply.header("x-evil"), "");
+    EXPECT_EQ(reply.status, 404);
+}
+
+TEST_F(RestHeadTest, AmbiguousRequestsAreRefused) {
+    EXPECT_EQ(server_.send("POST", kDocs, {kKeyA, kKeyB}, R"({"id":"i","pk":"a"})").status, 400);
+    // A query marked by something that is no boolean must not become an item.
+    EXPECT_EQ(server_
+                  .send("POST", kDocs, {kKeyA, {"x-ms-documentdb-isquery", "yes"}},
+                        R"({"id":"q","pk":"a"})")
+                  .status,
+              400);
+    EXPECT_EQ(server_.send("GET", kDocs + "/q", {kKeyA}).status, 404);
+    EXPECT_EQ(server_.send("POST", kDocs, {kKeyA, {"content-encoding", "gzip"}}, "\x1f\x8b").status,
+              415);
+    EXPECT_EQ(server_.send("POST", "/dbs", {{"x-ms-documentdb-is-upsert", "true"}}, R"({"id":"e"})")
+                  .status,
+              400);
+    EXPECT_EQ(server_.send("GET", "/dbs", {{"x-ms-continuation", "made-up"}}).status, 400);
+    EXPECT_EQ(server_.send("GET", kDocs, {{"x-ms-continuation", "made-up"}}).status, 400);
+}
+
+TEST_F(RestHeadTest, UnknownAutoscalePolicyIsRefused) {
+    const auto make = [&](const std::string& id, const std::string& settings) {
+        return create_container(id, R"({"paths":["/pk"]})",
+                                {{"x-ms-cosmos-offer-autopilot-settings", settings}})
+            .status;
+    };
+    EXPECT_EQ(
+        make(
+            "e",
+            R"({"maxThroughput":4000,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":"5"}}})"),
+        400);
+    EXPECT_EQ(
+        make(
+            "f",
+            R"({"maxThroughput":4000,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":5}}})"),
+        201);
+    EXPECT_EQ(make("g", "{"), 400);
+}
+
+TEST_F(RestHeadTest, WhatIsNotOfferedIsRefusedByName) {
+    const std::vector<std::pair<Reply, std::string>> refused = {
+        {server_.send("POST", "/dbs/d/colls/c/sprocs", {}, R"({"id":"s","body":"function(){}"})"),
+         "Server-side JavaScript"},
+        {server_.send("POST", "/dbs/d/clientencryptionkeys", {}, "{}"), "Client-side encryption"},
+        {server_.send("GET", "/addresses/?$resolveFor=x"), "Direct (TCP)"},
+        {server_.send("GET", kDocs, {{"a-im", "Incremental Feed"}}), "change feed"},
+        {server_.send("POST", kDocs, {kKeyA, {"x-ms-documentdb-pre-trigger-include", "t"}},
+                      R"({"id":"i","pk":"a"})"),
+         "Triggers"},
+        {server_.send("POST", kDocs, {kKeyA, {"x-ms-cosmos-is-batch-request", "True"}}, "\x81"),
+         "HybridRow"},
+    };
+    for (const auto& [reply, name] : refused) {
+        EXPECT_EQ(reply.status, 400) << name;
+        EXPECT_THAT(reply.body, HasSubstr(name));
+        EXPECT_THAT(reply.body, HasSubstr("refused rather than ignored"));
+    }
+}
+
+TEST_F(RestHeadTest, EmptyFeedsOfWhatCannotExist) {
+    EXPECT_THAT(server_.send("GET", "/dbs/d/colls/c/sprocs").body,
+                HasSubstr(R"("StoredProcedures":[],"_count":0)"));
+    EXPECT_THAT(server_.send("GET", "/dbs/d/colls/c/conflicts").body,
+                HasSubstr(R"("Conflicts":[],"_count":0)"));
+    EXPECT_THAT(server_.send("GET", kDocs + "/i/attachments").body,
+                HasSubstr(R"("Attachments":[],"_count":0)"));
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/none/docs/i/attachments").status, 404);
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c/sprocs/s").status, 404);
+}
+
+TEST_F(RestHeadTest, ConsistencyAndSession) {
+    const Reply made = create_item("i", "a");
+    const auto read = [&](const std::string& name, const std::string& value) {
+        return server_.send("GET", kDocs + "/i", {kKeyA, {name, value}});
+    };
+    EXPECT_EQ(read("x-ms-consistency-level", "Strong").status, 400);
+    EXPECT_EQ(read("x-ms-consistency-level", "Eventual").status, 200);
+    EXPECT_EQ(read("x-ms-consistency-level", "Bogus").status, 400);
+    EXPECT_EQ(read("x-ms-session-token", made.header("x-ms-session-token")).status, 200);
+    EXPECT_EQ(read("x-ms-session-token", "7:-1#999999").status,
+              200);  // of a range that is not asked
+    const Reply ahead = read("x-ms-session-token", "0:1#999999#1=5");
+    EXPECT_EQ(ahead.status, 404);
+    EXPECT_EQ(ahead.header("x-ms-substatus"), "1002");
+    EXPECT_EQ(read("x-ms-session-token", "0:-1#").status, 400);
+    EXPECT_EQ(read("x-ms-session-token", "nonsense").status, 400);
+    // Feeds check it too, for each range they read.
+    EXPECT_EQ(server_.send("GET", kDocs, {{"x-ms-session-token", "0:-1#999999"}}).status, 404);
+}
+
+TEST_F(RestHeadTest, IntendedContainer) {
+    const Reply wrong = server_.send(
+        "POST", kDocs, {kKeyA, {"x-ms-cosmos-intended-collection-rid", "AAAAAIAAAAE="}},
+        R"({"id":"i","pk":"a"})");
+    EXPECT_EQ(wrong.status, 400);
+    EXPECT_EQ(wrong.header("x-ms-substatus"), "1024");
+}
+
+// Scopes -----------------------------------------------------------------------------------------
+
+TEST_F(RestHeadTest, RangeKeyAndEpkHeadersNarrowEachOther) {
+    ASSERT_EQ(create_container("w", R"({"paths":["/pk"],"version":2})",
+                               {{"x-ms-offer-throughput", "12000"}})
+                  .status,
+              201);
+    const std::string docs = "/dbs/d/colls/w/docs";
+    std::string home;
+    for (int i = 0; i < 20; ++i) {
+        const std::string pk = "k" + std::to_string(i);
+        const Reply made =
+            server_.send("POST", docs, {{"x-ms-documentdb-partitionkey", "[\"" + pk + "\"]"}},
+                         R"({"id":"i","pk":")" + pk + "\"}");
+        ASSERT_EQ(made.status, 201);
+        if (i == 0) home = made.header("x-ms-documentdb-partitionkeyrangeid");
+    }
+    const std::string away = home == "0" ? "1" : "0";
+    const auto count = [&](Headers headers) {
+        return server_.send("GET", docs, std::move(headers)).header("x-ms-item-count");
+    };
+    const std::pair<std::string, std::string> key{"x-ms-documentdb-partitionkey", R"(["k0"])"};
+    EXPECT_EQ(count({}), "20");
+    EXPECT_EQ(std::stoi(count({{"x-ms-documentdb-partitionkeyrangeid", "0"}})) +
+                  std::stoi(count({{"x-ms-documentdb-partitionkeyrangeid", "1"}})),
+              20);
+    EXPECT_EQ(count({key}), "1");
+    EXPECT_EQ(count({key, {"x-ms-documentdb-partitionkeyrangeid", home}}), "1");
+    const Reply empty =
+        server_.send("GET", docs, {key, {"x-ms-documentdb-partitionkeyrangeid", away}});
+    EXPECT_EQ(empty.header("x-ms-item-count"), "0");
+    EXPECT_EQ(empty.header("x-ms-session-token"), "");
+    EXPECT_EQ(count({{"x-ms-start-epk", "00"},
+                     {"x-ms-end-epk", "FF"},
+                     {"x-ms-read-key-type", "EffectivePartitionKeyRange"}}),
+              "20");
+    EXPECT_EQ(count({{"x-ms-start-epk", "3FFFFFFF"}, {"x-ms-end-epk", "00"}}), "0");
+    EXPECT_EQ(server_.send("GET", docs, {{"x-ms-start-epk", "zz"}}).status, 400);
+    const Reply gone = server_.send("GET", docs, {{"x-ms-documentdb-partitionkeyrangeid", "9"}});
+    EXPECT_EQ(gone.status, 410);
+    EXPECT_EQ(gone.header("x-ms-substatus"), "1002");
+    // A point operation sent to the wrong range: the client's map is old.
+    EXPECT_EQ(server_.send("GET", docs + "/i", {key, {"x-ms-documentdb-partitionkeyrangeid", home}})
+                  .status,
+              200);
+    EXPECT_EQ(server_.send("GET", docs + "/i", {key, {"x-ms-documentdb-partitionkeyrangeid", away}})
+                  .status,
+              410);
+}
+
+TEST_F(RestHeadTest, QueriesOverUsersSeeMoreThanOnePage) {
+    for (int i = 0; i < 120; ++i)
+        ASSERT_EQ(
+            server_.send("POST", "/dbs/d/users", {}, R"({"id":"user)" + std::to_string(i) + "\"}")
+                .status,
+            201);
+    const Reply found = server_.send(
+        "POST", "/dbs/d/users", {{"x-ms-documentdb-isquery", "true"}},
+        R"({"query":"SELECT * FROM root r WHERE r.id = 'user119' OR r.id = 'user0'"})");
+    EXPECT_EQ(found.status, 200) << found.body;
+    EXPECT_EQ(found.header("x-ms-item-count"), "2");
+}
+
+// Keys and tokens --------------------------------------------------------------------------------
+
+TEST_F(RestHeadTest, ReadOnlyKeysReadEverythingAndWriteNothing) {
+    create_item("i", "a");
+    const size_t read_only = 2;
+    EXPECT_EQ(server_.send("GET", "/", {}, "", read_only).status, 200);
+    EXPECT_EQ(server_.send("GET", "/dbs", {}, "", read_only).status, 200);
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c", {}, "", read_only).status, 200);
+    EXPECT_EQ(server_.send("GET", kDocs + "/i", {kKeyA}, "", read_only).status, 200);
+    EXPECT_EQ(server_.send("GET", kDocs, {}, "", read_only).status, 200);
+    EXPECT_EQ(server_
+                  .send("POST", kDocs, {{"x-ms-documentdb-isquery", "true"}},
+                        R"({"query":"SELECT * FROM c"})", read_only)
+                  .status,
+              200);
+    const std::vector<std::pair<std::string, std::string>> writes = {
+        {"POST", "/dbs"},
+        {"DELETE", "/dbs/d"},
+        {"POST", "/dbs/d/colls"},
+        {"PUT", "/dbs/d/colls/c"},
+        {"DELETE", "/dbs/d/colls/c"},
+        {"POST", kDocs},
+        {"PUT", kDocs + "/i"},
+        {"PATCH", kDocs + "/i"},
+        {"DELETE", kDocs + "/i"},
+        {"POST", "/dbs/d/colls/c/operations/partitionkeydelete"},
+        {"POST", "/dbs/d/users"},
+        {"DELETE", "/dbs/d/users/u"},
+        {"POST", "/dbs/d/users/u/permissions"},
+        {"PUT", "/offers/AAAA"}};
+    for (const auto& [method, target] : writes)
+        EXPECT_EQ(
+            server_
+                .send(method, target, {kKeyA}, R"([{"op":"set","path":"/x","value":1}])", read_only)
+                .status,
+            403)
+            << method << target;
+    // Permissions carry tokens that write.
+    EXPECT_EQ(server_.send("GET", "/dbs/d/users/u/permissions", {}, "", read_only).status, 403);
+    const Reply batch = server_.send(
+        "POST", kDocs,
+        {kKeyA, {"x-ms-cosmos-is-batch-request", "True"}, {"x-ms-cosmos-batch-atomic", "True"}},
+        R"([{"operationType":"Delete","id":"i"}])", read_only);
+    EXPECT_EQ(batch.status, 403);
+}
+
+TEST_F(RestHeadTest, ContainerToken) {
+    create_item("i", "a");
+    ASSERT_EQ(create_container("other", R"({"paths":["/pk"]})").status, 201);
+    const std::string all = token("all", "All", "dbs/d/colls/c");
+    EXPECT_EQ(server_.send_token(all, "GET", "/").status, 200);
+    EXPECT_EQ(server_.send_token(all, "GET", "/dbs/d/colls/c").status, 200);
+    EXPECT_EQ(server_.send_token(all, "GET", "/dbs/d/colls/c/pkranges").status, 200);
+    EXPECT_EQ(server_.send_token(all, "GET", kDocs + "/i", {kKeyA}).status, 200);
+    EXPECT_EQ(server_.send_token(all, "GET", kDocs).status, 200);
+    EXPECT_EQ(server_.send_token(all, "POST", kDocs, {kKeyA}, R"({"id":"j","pk":"a"})").status,
+              201);
+    EXPECT_EQ(server_.send_token(all, "DELETE", kDocs + "/j", {kKeyA}).status, 204);
+    const std::vector<std::pair<std::string, std::string>> forbidden = {
+        {"GET", "/dbs"},
+        {"GET", "/dbs/d"},
+        {"DELETE", "/dbs/d"},
+        {"GET", "/dbs/d/colls"},
+        {"GET", "/offers"},
+        {"PUT", "/dbs/d/colls/c"},
+        {"DELETE", "/dbs/d/colls/c"},
+        {"GET", "/dbs/d/users"},
+        {"GET", "/dbs/d/users/u/permissions/all"},
+        {"GET", "/dbs/d/colls/other"},
+        {"GET", "/dbs/d/colls/other/docs"},
+        {"GET", "/dbs/d/colls/other/pkranges"},
+        {"GET", "/dbs/d/colls/other/sprocs"},
+        {"GET", "/dbs/d/colls/other/conflicts"},
+        {"GET", "/dbs/d/colls/other/docs/i/attachments"},
+        {"GET", "/dbs/d/colls/other/docs/i"},
+        {"GET", "/dbs/d/colls/none/docs"},
+        {"GET", "/dbs/none/colls/none"}};
+    for (const auto& [method, target] : forbidden) {
+        const Reply reply = server_.send_token(all, method, target, {kKeyA}, "{}");
+        EXPECT_EQ(reply.status, 403) << method << target;
+        // Nothing about a foreign container in the headers either.
+        if (target.find("other") != std::string::npos) {
+            EXPECT_EQ(reply.header("x-ms-content-path"), "") << target;
+        }
+    }
+}
+
+TEST_F(RestHeadTest, ReadToken) {
+    create_item("i", "a");
+    const std::string read = token("read", "Read", "dbs/d/colls/c");
+    EXPECT_EQ(server_.send_token(read, "GET", kDocs + "/i", {kKeyA}).status, 200);
+    EXPECT_EQ(server_.send_token(read, "POST", kDocs, {kKeyA}, R"({"id":"j","pk":"a"})").status,
+              403);
+    EXPECT_EQ(server_.send_token(read, "DELETE", kDocs + "/i", {kKeyA}).status, 403);
+    EXPECT_EQ(batch(read, R"([{"operationType":"Read","id":"i"}])").status, 200);
+    EXPECT_EQ(
+        batch(read, R"([{"operationType":"Read","id":"i"},{"operationType":"Delete","id":"i"}])")
+            .status,
+        403);
+}
+
+TEST_F(RestHeadTest, KeyTokenCannotLeaveItsKey) {
+    create_item("i", "a");
+    create_item("i", "b");
+    const std::string scoped = token("key", "All", "dbs/d/colls/c", R"(["a"])");
+    EXPECT_EQ(server_.send_token(scoped, "GET", kDocs + "/i", {kKeyA}).status, 200);
+    EXPECT_EQ(server_.send_token(scoped, "GET", kDocs + "/i", {kKeyB}).status, 403);
+    EXPECT_EQ(server_.send_token(scoped, "GET", kDocs).status, 403);
+    EXPECT_EQ(server_.send_token(scoped, "GET", kDocs, {kKeyA}).header("x-ms-item-count"), "1");
+    EXPECT_EQ(
+        server_.send_token(scoped, "GET", kDocs, {{"x-ms-documentdb-partitionkeyrangeid", "0"}})
+            .status,
+        403);
+    EXPECT_EQ(
+        server_.send_token(scoped, "GET", kDocs, {{"x-ms-start-epk", ""}, {"x-ms-end-epk", "FF"}})
+            .status,
+        403);
+    EXPECT_EQ(
+        server_.send_token(scoped, "GET", kDocs, {{"x-ms-documentdb-partitionkey", "[]"}}).status,
+        403);
+    const Headers query = {{"x-ms-documentdb-isquery", "true"}};
+    EXPECT_EQ(
+        server_.send_token(scoped, "POST", kDocs, query, R"({"query":"SELECT * FROM c"})").status,
+        403);
+    const Reply own = server_.send_token(scoped, "POST", kDocs, {query[0], kKeyA},
+                                         R"({"query":"SELECT * FROM c"})");
+    EXPECT_EQ(own.status, 200);
+    EXPECT_EQ(own.header("x-ms-item-count"), "1");
+    const Reply bulk =
+        server_.send_token(scoped, "POST", kDocs,
+                           {{"x-ms-cosmos-is-batch-request", "True"},
+                            {"x-ms-cosmos-batch-continue-on-error", "True"},
+                            {"x-ms-documentdb-partitionkeyrangeid", "0"}},
+                           R"([{"operationType":"Delete","id":"i","partitionKey":"[\"b\"]"}])");
+    EXPECT_EQ(bulk.status, 207);
+    EXPECT_THAT(bulk.body, HasSubstr("\"statusCode\":403"));
+    EXPECT_EQ(server_.send("GET", kDocs + "/i", {kKeyB}).status, 200);
+}
+
+TEST_F(RestHeadTest, ItemTokenCannotTouchOthers) {
+    create_item("i", "a");
+    create_item("j", "a");
+    const std::string scoped = token("item", "All", "dbs/d/colls/c/docs/i", R"(["a"])");
+    EXPECT_EQ(server_.send_token(scoped, "GET", kDocs + "/i", {kKeyA}).status, 200);
+    EXPECT_EQ(server_.send_token(scoped, "GET", kDocs + "/j", {kKeyA}).status, 403);
+    EXPECT_EQ(server_.send_token(scoped, "GET", kDocs, {kKeyA}).status, 403);
+    EXPECT_EQ(server_.send_token(scoped, "POST", kDocs, {kKeyA}, R"({"id":"k","pk":"a"})").status,
+              403);
+    EXPECT_EQ(
+        server_.send_token(scoped, "POST", "/dbs/d/colls/c/operations/partitionkeydelete", {kKeyA})
+            .status,
+        403);
+    EXPECT_EQ(batch(scoped, R"([{"operationType":"Read","id":"i"}])").status, 200);
+    EXPECT_EQ(batch(scoped, R"([{"operationType":"Delete","id":"j"}])").status, 403);
+    // The id beside the body is not the id that is written.
+    for (const std::string type : {"Create", "Upsert"})
+        EXPECT_EQ(
+            batch(scoped, R"([{"operationType":")" + type +
+                              R"(","id":"i","resourceBody":{"id":"j","pk":"a","stolen":true}}])")
+                .status,
+            403);
+    EXPECT_THAT(server_.send("GET", kDocs + "/j", {kKeyA}).body, Not(HasSubstr("stolen")));
+}
+
+TEST_F(RestHeadTest, ExpiredTokenAndLifetimeHeader) {
+    const auto make = [&](const std::string& id, const std::string& seconds) {
+        return server_.send(
+            "POST", "/dbs/d/users/u/permissions", {{"x-ms-documentdb-expiry-seconds", seconds}},
+            R"({"id":")" + id + R"(","permissionMode":"All","resource":"dbs/d/colls/c"})");
+    };
+    for (const std::string bad : {"9", "86401", "-1", "ten", "1e3"})
+        EXPECT_EQ(make("p", bad).status, 400) << bad;
+    const std::string token = make("p", "10").member("_token");
+    EXPECT_EQ(server_.send_token(token, "GET", kDocs).status, 200);
+    server_.clock().advance_seconds(10);
+    EXPECT_EQ(server_.send_token(token, "GET", kDocs).status, 403);
+    const std::string fresh = server_.send("GET", "/dbs/d/users/u/permissions/p").member("_token");
+    EXPECT_EQ(server_.send_token(fresh, "GET", kDocs).status, 200);
+    EXPECT_EQ(make("q", "10").status, 409);  // one permission of a user per resource
+}
+
+// Public paths -----------------------------------------------------------------------------------
+
+TEST_F(RestHeadTest, PublicPathsNeedNoKey) {
+    EXPECT_EQ(server_.raw("GET", "/ready", {}).status, 200);
+    EXPECT_EQ(server_.raw("GET", "/alive", {}).status, 200);
+    EXPECT_EQ(server_.raw("GET", "/_explorer/emulator.pem", {}).body, "PEM");
+    EXPECT_EQ(server_.raw("POST", "/ready", {}).status, 405);
+    EXPECT_EQ(server_.raw("GET", "/_explorer/../dbs", {}).status, 404);
+    const Reply browser = server_.raw("GET", "/", {{"accept", "text/html,*/*"}});
+    EXPECT_EQ(browser.status, 302);
+    EXPECT_EQ(browser.header("location"), "/_explorer/index.html");
+    EXPECT_EQ(server_.raw("GET", "/dbs", {{"accept", "text/html"}}).status, 401);
+}
+
+}  // namespace
+}  // namespace orrery::rest
