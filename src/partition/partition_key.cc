@@ -1,8 +1,8 @@
 #include "partition/partition_key.h"
 
-#include <charconv>
 #include <algorithm>
 #include <bit>
+#include <charconv>
 
 #include "base/bytes.h"
 #include "base/encoding.h"
@@ -113,11 +113,14 @@ Status read_version(const json::Value& value, PartitionKeyDefinition& out) {
         out.version_given = multi;
         return {};
     }
-    // The Java SDK sends the number as text.
-    const bool one = value.is_string() ? value.as_string() == "1" : value.is_number() && value.as_double() == 1;
-    const bool two = value.is_string() ? value.as_string() == "2" : value.is_number() && value.as_double() == 2;
+    // The Java SDK sends the name of its enumeration's value.
+    const bool one =
+        value.is_string() ? value.as_string() == "V1" : value.is_number() && value.as_double() == 1;
+    const bool two =
+        value.is_string() ? value.as_string() == "V2" : value.is_number() && value.as_double() == 2;
     if (!one && !two)
-        return Status(errors::bad_request("The member 'version' of the partition key must be 1 or 2."));
+        return Status(
+            errors::bad_request("The member 'version' of the partition key must be 1 or 2."));
     if (multi && one)
         return Status(errors::bad_request(
             "A partition key of kind MultiHash needs version 2; version 1 is not possible."));
@@ -210,13 +213,14 @@ void append_v1_string(std::string& out, std::string_view cut) {
     if (whole) out.push_back('\0');
 }
 
-/// Type byte and value as they are hashed.
-/// Numbers compare as doubles, where -0 equals 0: equal keys are one key.
+/// Numbers compare as doubles, where -0 equals 0: equal keys are one key. (Clients that hash -0
+/// themselves give it a key of its own; the header decides, not what they compute.)
 double key_number(const json::Value& value) {
     const double number = value.as_double();
     return number == 0 ? 0 : number;
 }
 
+/// Type byte and value as they are hashed.
 void append_hashed(std::string& out, const json::Value& value, char string_end) {
     switch (value.type()) {
         case json::Type::kNull:
@@ -280,6 +284,36 @@ Status check_component(const PartitionKeyDefinition& definition, const json::Val
     return {};
 }
 
+/// The Go SDK writes characters beyond the basic plane as \UXXXXXXXX, which JSON does not know.
+/// Returns the header with those replaced by UTF-8; nullopt when one is malformed.
+std::optional<std::string> without_long_escapes(std::string_view header) {
+    constexpr size_t kDigits = 8;
+    std::string out;
+    for (size_t i = 0; i < header.size(); ++i) {
+        if (header[i] != '\\' || i + 1 >= header.size()) {
+            out.push_back(header[i]);
+            continue;
+        }
+        if (header[i + 1] != 'U') {
+            out.append(header.substr(i, 2));
+            ++i;
+            continue;
+        }
+        uint32_t code = 0;
+        const char* begin = header.data() + i + 2;
+        const char* end = header.data() + std::min(header.size(), i + 2 + kDigits);
+        const auto [stop, error] = std::from_chars(begin, end, code, 16);
+        if (error != std::errc() || stop != begin + kDigits || code < 0x10000 || code > 0x10FFFF)
+            return std::nullopt;
+        out.push_back(static_cast<char>(0xF0 | (code >> 18)));
+        out.push_back(static_cast<char>(0x80 | ((code >> 12) & 0x3F)));
+        out.push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3F)));
+        out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
+        i += 1 + kDigits;
+    }
+    return out;
+}
+
 }  // namespace
 
 Result<PartitionKeyDefinition> parse_partition_key_definition(const json::Value& definition) {
@@ -310,36 +344,6 @@ std::string partition_key_definition_json(const PartitionKeyDefinition& definiti
     if (definition.version_given) out += R"(,"version":)" + std::to_string(definition.version);
     if (definition.system_key) out += R"(,"systemKey":true)";
     out.push_back('}');
-    return out;
-}
-
-/// The Go SDK writes characters beyond the basic plane as \UXXXXXXXX, which JSON does not know.
-/// Returns the header with those replaced by UTF-8; nullopt when one is malformed.
-std::optional<std::string> without_long_escapes(std::string_view header) {
-    constexpr size_t kDigits = 8;
-    std::string out;
-    for (size_t i = 0; i < header.size(); ++i) {
-        if (header[i] != '\\' || i + 1 >= header.size()) {
-            out.push_back(header[i]);
-            continue;
-        }
-        if (header[i + 1] != 'U') {
-            out.append(header.substr(i, 2));
-            ++i;
-            continue;
-        }
-        uint32_t code = 0;
-        const char* begin = header.data() + i + 2;
-        const char* end = header.data() + std::min(header.size(), i + 2 + kDigits);
-        const auto [stop, error] = std::from_chars(begin, end, code, 16);
-        if (error != std::errc() || stop != begin + kDigits || code < 0x10000 || code > 0x10FFFF)
-            return std::nullopt;
-        out.push_back(static_cast<char>(0xF0 | (code >> 18)));
-        out.push_back(static_cast<char>(0x80 | ((code >> 12) & 0x3F)));
-        out.push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3F)));
-        out.push_back(static_cast<char>(0x80 | (code & 0x3F)));
-        i += 1 + kDigits;
-    }
     return out;
 }
 
