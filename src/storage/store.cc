@@ -84,21 +84,20 @@ public:
         : database_(std::move(database)),
           state_(std::move(state)),
           read_only_(options.read_only),
-          reclaimer_(std::make_unique<Reclaimer>(database_,
-                                                 [this](PartitionId partition) {
-                                                     database_->filter().forget(partition);
-                                                     committer_->remove_own_keys(
-                                                         {detail::retired_key(partition),
-                                                          detail::dirty_key(partition)});
-                                                 })),
+          reclaimer_(std::make_unique<Reclaimer>(
+              database_, [this] { return committer_->flush_memtables(); },
+              [this](PartitionId partition) {
+                  database_->filter().forget(partition);
+                  committer_->remove_own_keys(
+                      {detail::retired_key(partition), detail::dirty_key(partition)});
+              })),
           committer_(std::make_unique<Committer>(database_, committer_options(options))) {
         for (const auto& [partition, lsn] : state_.covered)
             database_->filter().set_covered(partition, lsn);
         for (const PartitionId partition : state_.retired) database_->filter().retire(partition);
         database_->filter().set_first_table(state_.last_table + 1);
-        database_->on_background_error([this](const std::string& why) {
-            committer_->fail("the disk that holds " + database_->folder() +
-                             " failed in the background: " + why);
+        database_->on_background_error([this](const rocksdb::Status& status) {
+            committer_->fail("a write failed: " + database_->explain(status));
         });
     }
 
@@ -148,28 +147,35 @@ public:
 
     void retire_partition(PartitionId partition) override {
         database_->filter().retire(partition);
-        reclaimer_->retire(partition, database_->db().GetLatestSequenceNumber());
+        if (const ViewPtr newest = view()) {
+            reclaimer_->retire(partition, static_cast<const detail::ViewImpl&>(*newest).sequence());
+        }
     }
 
     Status flush() override {
         if (read_only_) return {};
         TRY_STATUS(committer_->flush_index());
-        return flush_memtables();
+        const rocksdb::Status status = committer_->flush_memtables();
+        if (status.ok()) return {};
+        committer_->fail("memory could not be written to disk: " + database_->explain(status));
+        return committer_->health();
     }
 
     Status close() override {
-        if (closed_) return {};
-        closed_ = true;
+        if (closed_.exchange(true)) return {};
         reclaimer_->stop();
         Status status = committer_->stop();
-        if (status.ok() && !read_only_ && committer_->health().ok()) status = flush_memtables();
         database_->on_background_error(nullptr);
         reclaimer_.reset();
-        committer_.reset();
-        if (database_.use_count() > 1) {
+        // The committer stays, to answer late submits. Two owners: it and this.
+        if (database_.use_count() > 2) {
             log::warning("storage: views of " + database_->folder() + " are still in use at close");
+            return status;
         }
-        database_.reset();
+        const rocksdb::Status released = database_->close();
+        if (status.ok() && committer_->health().ok() && !released.ok()) {
+            status = Status(errors::internal(database_->explain(released)));
+        }
         return status;
     }
 
@@ -179,12 +185,14 @@ public:
     }
 
     Status verify_checksums() override {
-        const rocksdb::Status status = database_->db().VerifyChecksum();
+        const rocksdb::Status status =
+            read_only_ ? database_->verify_files() : database_->db().VerifyChecksum();
         if (status.ok()) return {};
         return Status(errors::internal(database_->explain(status)));
     }
 
     Statistics statistics() const override {
+        if (closed_) return {};
         const Committer::Statistics& counted = committer_->statistics();
         Statistics out;
         out.groups = counted.groups;
@@ -217,16 +225,6 @@ private:
         return out;
     }
 
-    Status flush_memtables() {
-        std::vector<rocksdb::ColumnFamilyHandle*> handles;
-        for (size_t i = 0; i < kFamilyCount; ++i)
-            handles.push_back(database_->family(static_cast<Family>(i)));
-        const rocksdb::Status status = database_->db().Flush(rocksdb::FlushOptions(), handles);
-        if (status.ok()) return {};
-        committer_->fail("memory could not be written to disk: " + database_->explain(status));
-        return committer_->health();
-    }
-
     uint64_t property(Family family, const std::string& name) const {
         uint64_t value = 0;
         database_->db().GetIntProperty(database_->family(family), name, &value);
@@ -236,7 +234,7 @@ private:
     std::shared_ptr<Database> database_;
     const OwnState state_;
     const bool read_only_;
-    bool closed_ = false;
+    std::atomic<bool> closed_{false};
     std::unique_ptr<Reclaimer> reclaimer_;
     std::unique_ptr<Committer> committer_;
 };

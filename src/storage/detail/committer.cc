@@ -1,6 +1,7 @@
 #include "storage/detail/committer.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include "base/errors.h"
 #include "base/log.h"
@@ -84,6 +85,12 @@ Status Committer::stop() {
             refusing_ = true;
         });
         flushed = flush_index();
+        if (flushed.ok()) {
+            const rocksdb::Status written = flush_memtables();
+            if (!written.ok())
+                fail("memory could not be written to disk: " + database_->explain(written));
+            flushed = health();
+        }
         queue_.post([this] { stopped_ = true; });
         thread_.join();
     }
@@ -154,14 +161,45 @@ void Committer::fail(const std::string& why) {
 }
 
 void Committer::run() {
+    pthread_setname_np(pthread_self(), "orrery-commit");
     freeze_when_full();
     while (true) {
         read_mail();
         commit_queued();
         if (notes_changed_) write_notes();
-        if (stopped_) return;
+        if (stopped_) break;
         queue_.wait();
     }
+    close_calls();
+}
+
+void Committer::close_calls() {
+    {
+        const std::lock_guard lock(calls_mutex_);
+        calls_closed_ = true;
+    }
+    read_mail();
+}
+
+rocksdb::Status Committer::call(const std::function<rocksdb::Status()>& task) {
+    std::promise<rocksdb::Status> done;
+    {
+        const std::lock_guard lock(calls_mutex_);
+        if (calls_closed_) return rocksdb::Status::ShutdownInProgress();
+        queue_.post([&] {
+            done.set_value(failed_ ? rocksdb::Status::Aborted("an earlier write failed") : task());
+        });
+    }
+    return done.get_future().get();
+}
+
+rocksdb::Status Committer::flush_memtables() {
+    return call([this] {
+        std::vector<rocksdb::ColumnFamilyHandle*> families;
+        for (size_t i = 0; i < kFamilyCount; ++i)
+            families.push_back(database_->family(static_cast<Family>(i)));
+        return database_->db().Flush(rocksdb::FlushOptions(), families);
+    });
 }
 
 void Committer::commit_queued() {
@@ -362,11 +400,13 @@ void Committer::write_table(const FrozenTablePtr& table) {
     RunPtr run =
         table->runs.empty() ? std::make_shared<const Run>(table->number) : merge_runs(table->runs);
     queue_.post([this, number = table->number, run] { tables_.replace_frozen(number, run); });
+    const bool sync_needed = options_.durability == Durability::kRelaxed && !database_->in_memory();
     const rocksdb::Status status = write_index_table(
-        *database_, *run,
-        {.number = table->number,
-         .covered = table->covered,
-         .sync_wal_first = options_.durability == Durability::kRelaxed && !database_->in_memory()});
+        *database_, *run, {.number = table->number, .covered = table->covered, .sync_wal = [&] {
+                               return sync_needed
+                                          ? call([this] { return database_->db().SyncWAL(); })
+                                          : rocksdb::Status::OK();
+                           }});
     if (!status.ok()) {
         fail("an index table could not be written: " + database_->explain(status));
         return;

@@ -48,6 +48,12 @@ public:
     ViewPtr view() const;
     /// Returns when all changes published before the call are in index tables on disk.
     Status flush_index();
+    /// Runs `task` on the committer thread and waits. Whatever touches the log besides the writes
+    /// goes through here: RocksDB must not be asked for it once a write has failed (it asserts).
+    /// Not run, and an error, when the store has failed or stopped.
+    rocksdb::Status call(const std::function<rocksdb::Status()>& task);
+    /// Writes the memtables of all families out.
+    rocksdb::Status flush_memtables();
     /// Deletes keys of the store's own in `meta` with the next group.
     void remove_own_keys(std::vector<std::string> keys);
     Status health() const;
@@ -74,6 +80,7 @@ private:
     void read_mail();
     void commit_queued();
     void refuse_queued();
+    void close_calls();
     Group next_group();
     void commit(Group group);
     void refuse(std::unique_ptr<CommitOperation> operation);
@@ -102,6 +109,9 @@ private:
     mutable std::mutex failure_mutex_;
     std::string failure_;  // guarded by failure_mutex_
 
+    std::mutex calls_mutex_;
+    bool calls_closed_ = false;  // guarded by calls_mutex_
+
     std::atomic<bool> stopping_{false};
     std::atomic<bool> stopped_{false};
     bool running_ = false;
@@ -121,8 +131,8 @@ private:
     std::vector<std::string> own_keys_to_remove_;
     std::vector<FlushWaiter> flush_waiters_;
 
-    Worker run_worker_;
-    Worker table_worker_;
+    Worker run_worker_{"orrery-runs"};
+    Worker table_worker_{"orrery-tables"};
 };
 
 }  // namespace orrery::storage::detail

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/listener.h>
+#include <rocksdb/sst_file_reader.h>
 
 #include <algorithm>
 
@@ -40,20 +41,20 @@ public:
     void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
                            rocksdb::Status* status) override {
         const std::lock_guard lock(mutex_);
-        if (callback_) callback_(status->ToString());
+        if (callback_) callback_(*status);
     }
     void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
                               bool* auto_recovery) override {
         *auto_recovery = false;
     }
-    void set(std::function<void(std::string)> callback) {
+    void set(std::function<void(const rocksdb::Status&)> callback) {
         const std::lock_guard lock(mutex_);
         callback_ = std::move(callback);
     }
 
 private:
     std::mutex mutex_;
-    std::function<void(std::string)> callback_;
+    std::function<void(const rocksdb::Status&)> callback_;
 };
 
 Result<std::shared_ptr<Database>> Database::open(const StoreOptions& options) {
@@ -65,11 +66,8 @@ Result<std::shared_ptr<Database>> Database::open(const StoreOptions& options) {
 }
 
 Database::~Database() {
-    if (db_ != nullptr) {
-        const rocksdb::Status closed = close();
-        if (!closed.ok()) log::error("closing " + folder_ + ": " + closed.ToString());
-    }
-    if (lock_ != nullptr) file_system_->UnlockFile(lock_, {}, nullptr).PermitUncheckedError();
+    const rocksdb::Status closed = close();
+    if (!closed.ok()) log::warning("storage: closing " + folder_ + ": " + closed.ToString());
 }
 
 Status Database::prepare_folder(const StoreOptions& options) {
@@ -102,7 +100,7 @@ Status Database::prepare_folder(const StoreOptions& options) {
                 fmt::format("The data folder {} cannot be created: {}", folder_, explain(made)));
         }
     }
-    // Held before anything is read: repair_wal() must never touch the log of a living server.
+    // Held before anything is read: check_wal() must never touch the log of a living server.
     const rocksdb::IOStatus locked = fs.LockFile(folder_ + "/ORRERY.LOCK", {}, &lock_, nullptr);
     if (!locked.ok()) {
         lock_ = nullptr;
@@ -160,42 +158,49 @@ Status Database::open_database(const StoreOptions& options) {
     }
     index_table_options_ =
         rocksdb::Options(db_options, descriptors[static_cast<size_t>(Family::kIndex)].options);
+    // Fresh tables are rewritten by the next compaction: the quick compression for them.
+    index_table_options_.bottommost_compression = rocksdb::kDisableCompressionOption;
 
-    rocksdb::Status opened = try_open(options, db_options, descriptors);
-    if (opened.IsCorruption()) {
-        WalRepair repair = repair_wal(*file_system_, {.folder = folder_,
-                                                      .durability = options.durability,
-                                                      .read_only = options.read_only,
-                                                      .hole = wal_check_->hole()});
-        if (repair.outcome == WalRepair::Outcome::kRefused) {
+    if (!in_memory_) {
+        const WalCheck wal = check_wal(
+            *file_system_,
+            {.folder = folder_,
+             .durability = options.durability,
+             .read_only = options.read_only,
+             .oldest_needed_log = [&] { return oldest_needed_log(db_options, descriptors); }});
+        if (wal.outcome == WalCheck::Outcome::kRefused) {
             return open_error(
-                fmt::format("The data folder {} cannot be opened: {}", folder_, repair.why));
+                fmt::format("The data folder {} cannot be opened: {}", folder_, wal.why));
         }
-        if (repair.outcome == WalRepair::Outcome::kCut)
-            opened = try_open(options, db_options, descriptors);
     }
-    if (!opened.ok()) {
-        return open_error(
-            fmt::format("The data folder {} cannot be opened: {}", folder_, explain(opened)));
-    }
-    return {};
-}
-
-rocksdb::Status Database::try_open(
-    const StoreOptions& options, rocksdb::DBOptions db_options,
-    const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors) {
-    wal_check_ = std::make_unique<GroupNumberCheck>();
-    db_options.wal_filter = wal_check_.get();
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* db = nullptr;
     const rocksdb::Status opened =
         options.read_only
             ? rocksdb::DB::OpenForReadOnly(db_options, folder_, descriptors, &handles, &db)
             : rocksdb::DB::Open(db_options, folder_, descriptors, &handles, &db);
-    if (!opened.ok()) return opened;
+    if (!opened.ok()) {
+        return open_error(
+            fmt::format("The data folder {} cannot be opened: {}", folder_, explain(opened)));
+    }
     db_.reset(db);
     std::copy(handles.begin(), handles.end(), families_.begin());
-    return opened;
+    return {};
+}
+
+uint64_t Database::oldest_needed_log(
+    rocksdb::DBOptions db_options,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors) const {
+    OldestLogProbe probe;
+    db_options.wal_filter = &probe;
+    db_options.listeners.clear();
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    rocksdb::DB* db = nullptr;
+    rocksdb::DB::OpenForReadOnly(db_options, folder_, descriptors, &handles, &db)
+        .PermitUncheckedError();
+    for (rocksdb::ColumnFamilyHandle* handle : handles) delete handle;
+    delete db;
+    return probe.oldest();
 }
 
 /// The format key stands in `meta` and `index` from the first write on: every snapshot then has a
@@ -272,7 +277,20 @@ std::string Database::explain(const rocksdb::Status& status) const {
     return text;
 }
 
-void Database::on_background_error(std::function<void(std::string)> callback) {
+rocksdb::Status Database::verify_files() const {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    for (const rocksdb::LiveFileMetaData& file : files) {
+        rocksdb::SstFileReader reader(index_table_options_);
+        rocksdb::Status status = reader.Open(file.db_path + file.name);
+        if (status.ok()) status = reader.VerifyChecksum();
+        if (!status.ok())
+            return rocksdb::Status::Corruption(file.db_path + file.name, status.ToString());
+    }
+    return rocksdb::Status::OK();
+}
+
+void Database::on_background_error(std::function<void(const rocksdb::Status&)> callback) {
     listener_->set(std::move(callback));
 }
 
@@ -288,14 +306,19 @@ void Database::view_released() {
 }
 
 rocksdb::Status Database::close() {
-    listener_->set(nullptr);
-    rocksdb::CancelAllBackgroundWork(db_.get(), true);
-    for (rocksdb::ColumnFamilyHandle*& handle : families_) {
-        if (handle != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
-        handle = nullptr;
+    rocksdb::Status closed;
+    if (db_ != nullptr) {
+        listener_->set(nullptr);
+        rocksdb::CancelAllBackgroundWork(db_.get(), true);
+        for (rocksdb::ColumnFamilyHandle*& handle : families_) {
+            if (handle != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+            handle = nullptr;
+        }
+        closed = db_->Close();
+        db_.reset();
     }
-    const rocksdb::Status closed = db_->Close();
-    db_.reset();
+    if (lock_ != nullptr) file_system_->UnlockFile(lock_, {}, nullptr).PermitUncheckedError();
+    lock_ = nullptr;
     return closed;
 }
 

@@ -45,7 +45,7 @@ public:
     const std::string& staging_folder() const { return staging_folder_; }
     const std::string& folder() const { return folder_; }
     bool in_memory() const { return in_memory_; }
-    /// Number of the session's first commit group (GroupNumberCheck relies on dense numbers).
+    /// Number of the session's first commit group (check_wal() relies on dense numbers).
     uint64_t first_group_number() const { return first_group_number_; }
     PartitionFilter& filter() const { return *filter_; }
 
@@ -54,22 +54,29 @@ public:
     /// What happened, in words for the person who runs the server.
     std::string explain(const rocksdb::Status& status) const;
 
+    /// Reads every block of every table file. For a database opened read-only, where RocksDB's own
+    /// check trips over an assertion.
+    rocksdb::Status verify_files() const;
+
     /// Called (any thread) when RocksDB meets an error in the background.
-    void on_background_error(std::function<void(std::string)> callback);
+    void on_background_error(std::function<void(const rocksdb::Status&)> callback);
     /// Called (any thread) whenever a view is released, while `wake_on_release` is set.
     void on_view_released(std::function<void()> callback);
     std::atomic<bool> wake_on_release{false};
     void view_released();
 
-    /// Stops background work and closes the files; views must be gone.
+    /// Stops background work, closes the files and gives up the folder; views must be gone.
+    /// Idempotent.
     rocksdb::Status close();
 
 private:
     Database() = default;
     Status prepare_folder(const StoreOptions& options);
     Status open_database(const StoreOptions& options);
-    rocksdb::Status try_open(const StoreOptions& options, rocksdb::DBOptions db_options,
-                             const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors);
+    /// 0 when it cannot be told.
+    uint64_t oldest_needed_log(
+        rocksdb::DBOptions db_options,
+        const std::vector<rocksdb::ColumnFamilyDescriptor>& descriptors) const;
     Status check_format(const StoreOptions& options);
 
     class Listener;
@@ -82,7 +89,6 @@ private:
     std::shared_ptr<rocksdb::FileSystem> file_system_;
     std::unique_ptr<rocksdb::Env> env_;
     rocksdb::FileLock* lock_ = nullptr;
-    std::unique_ptr<GroupNumberCheck> wal_check_;  ///< RocksDB keeps a pointer to it
     std::shared_ptr<PartitionFilter> filter_ = std::make_shared<PartitionFilter>();
     std::shared_ptr<Listener> listener_;
     rocksdb::Options index_table_options_;

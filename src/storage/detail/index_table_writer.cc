@@ -104,7 +104,7 @@ rocksdb::Status write_index_table(Database& database, const Run& run,
     TableFile file(database, options);
     rocksdb::Status status = file.write(path, run);
     // The index must never know of changes that a power cut could take from the log.
-    if (status.ok() && options.sync_wal_first) status = database.db().SyncWAL();
+    if (status.ok()) status = options.sync_wal();
     if (status.ok()) {
         rocksdb::IngestExternalFileOptions ingest;
         ingest.move_files = true;

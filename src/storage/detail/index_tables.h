@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -76,7 +77,8 @@ private:
 struct TableWriteOptions {
     uint64_t number = 0;
     const std::unordered_map<PartitionId, Lsn>& covered;
-    bool sync_wal_first = false;
+    /// Makes the changes in the table safe in the log, before it is ingested.
+    std::function<rocksdb::Status()> sync_wal;
 };
 /// Writes a frozen table, merged to one run, into an SST and ingests it.
 rocksdb::Status write_index_table(Database& database, const Run& run,

@@ -30,8 +30,9 @@ bool worth_rewriting(const Database& database, const std::string& begin, const s
 
 }  // namespace
 
-Reclaimer::Reclaimer(std::shared_ptr<Database> database, std::function<void(PartitionId)> on_gone)
-    : database_(std::move(database)), on_gone_(std::move(on_gone)) {
+Reclaimer::Reclaimer(std::shared_ptr<Database> database, std::function<rocksdb::Status()> flush,
+                     std::function<void(PartitionId)> on_gone)
+    : database_(std::move(database)), flush_(std::move(flush)), on_gone_(std::move(on_gone)) {
     database_->on_view_released([this] {
         const std::lock_guard lock(mutex_);
         if (posted_ || canceled_) return;
@@ -70,6 +71,7 @@ void Reclaimer::look() {
         });
         if (waiting_.empty()) database_->wake_on_release = false;
     }
+    if (ready.empty() || !flush_().ok()) return;
     for (const PartitionId partition : ready) reclaim(partition);
 }
 

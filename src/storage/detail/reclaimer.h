@@ -14,8 +14,10 @@ namespace orrery::storage::detail {
 /// Takes back the space of dead partitions, on its own thread. Internally locked.
 class Reclaimer {
 public:
+    /// `flush`: writes the memtables out, so that no compaction here has to (Committer::call()).
     /// `on_gone`: nothing of the partition is left on disk.
-    Reclaimer(std::shared_ptr<Database> database, std::function<void(PartitionId)> on_gone);
+    Reclaimer(std::shared_ptr<Database> database, std::function<rocksdb::Status()> flush,
+              std::function<void(PartitionId)> on_gone);
     ~Reclaimer() { stop(); }
 
     /// The partition is dead for every view at or above `sequence`.
@@ -33,12 +35,13 @@ private:
     bool anything_left(PartitionId partition) const;
 
     const std::shared_ptr<Database> database_;
+    const std::function<rocksdb::Status()> flush_;
     const std::function<void(PartitionId)> on_gone_;
     std::mutex mutex_;
     std::vector<Dead> waiting_;  // guarded by mutex_
     bool posted_ = false;        // guarded by mutex_
     std::atomic<bool> canceled_{false};
-    Worker worker_;
+    Worker worker_{"orrery-reclaim"};
 };
 
 }  // namespace orrery::storage::detail

@@ -7,32 +7,30 @@
 namespace orrery::storage::detail {
 namespace {
 
-/// First 16 bytes of a key as two integers: most comparisons end here.
-struct Prefix {
-    uint64_t high = 0;
-    uint64_t low = 0;
+__extension__ using Head = unsigned __int128;
 
-    explicit Prefix(std::string_view key) {
-        if (key.size() >= 16) [[likely]] {
-            high = load_u64_be(key.data());
-            low = load_u64_be(key.data() + 8);
-        } else {
-            char padded[16] = {};
-            std::memcpy(padded, key.data(), key.size());
-            high = load_u64_be(padded);
-            low = load_u64_be(padded + 8);
-        }
+/// Length of the common beginning.
+size_t common_prefix(std::string_view a, std::string_view b) {
+    const size_t end = std::min(a.size(), b.size());
+    return static_cast<size_t>(
+        std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(end), b.begin()).first -
+        a.begin());
+}
+
+/// The 16 bytes after the part that all keys at hand have in common: most comparisons end here.
+/// Zero bytes stand for what a short key lacks, so equal heads still need the keys compared.
+Head head_of(std::string_view key, size_t skip) {
+    char padded[16] = {};
+    const char* bytes = key.data() + skip;
+    if (key.size() < skip + 16) [[unlikely]] {
+        std::memcpy(padded, bytes, key.size() - skip);
+        bytes = padded;
     }
-};
-
-int compare(const Prefix& a, std::string_view a_key, const Prefix& b, std::string_view b_key) {
-    if (a.high != b.high) return a.high < b.high ? -1 : 1;
-    if (a.low != b.low) return a.low < b.low ? -1 : 1;
-    return a_key.compare(b_key);
+    return static_cast<Head>(load_u64_be(bytes)) << 64 | load_u64_be(bytes + 8);
 }
 
 struct SortItem {
-    Prefix prefix;
+    Head head;
     const char* data;
     uint32_t size;
     uint32_t order;  ///< position in the group << 3 | repeats << 2 | change
@@ -40,19 +38,92 @@ struct SortItem {
     std::string_view key() const { return {data, size}; }
 };
 
-/// A position in one of the runs being merged.
-struct MergeItem {
-    Prefix prefix;
-    std::string_view key;
-    size_t run;
-    size_t position;
-};
+/// Merges runs by a tree of losers: one comparison per level for each entry.
+class RunMerger {
+public:
+    explicit RunMerger(const std::vector<RunPtr>& runs) {
+        std::string_view first;
+        std::string_view last;
+        for (const RunPtr& run : runs) {
+            if (run->size() == 0) continue;
+            if (lanes_.empty() || run->key(0) < first) first = run->key(0);
+            if (lanes_.empty() || run->key(run->size() - 1) > last)
+                last = run->key(run->size() - 1);
+            lanes_.push_back({0, {}, run.get(), 0});
+        }
+        skip_ = common_prefix(first, last);
+        for (Lane& lane : lanes_) load(lane);
+        losers_.assign(std::max<size_t>(lanes_.size(), 1), kNone);
+        for (size_t i = 0; i < lanes_.size(); ++i) replay(static_cast<uint32_t>(i));
+    }
 
-/// Heap order: smallest key on top, among equal keys the oldest run.
-bool later(const MergeItem& a, const MergeItem& b) {
-    const int order = compare(a.prefix, a.key, b.prefix, b.key);
-    return order != 0 ? order > 0 : a.run > b.run;
-}
+    bool done() const { return winner_ == kNone || lanes_[winner_].run == nullptr; }
+    std::string_view key() const { return lanes_[winner_].key; }
+    Run::Change change() const { return lanes_[winner_].run->change(lanes_[winner_].position); }
+    bool born() const { return lanes_[winner_].run->born(lanes_[winner_].position); }
+
+    /// To the next entry; true when it has the same key (and is newer).
+    bool next() {
+        Lane& lane = lanes_[winner_];
+        const Head head = lane.head;
+        const std::string_view key = lane.key;
+        ++lane.position;
+        load(lane);
+        const uint32_t moved = winner_;
+        winner_ = kNone;
+        replay(moved);
+        return !done() && lanes_[winner_].head == head && lanes_[winner_].key == key;
+    }
+
+private:
+    struct Lane {
+        Head head;
+        std::string_view key;
+        const Run* run;  ///< null when used up
+        size_t position;
+    };
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    void load(Lane& lane) const {
+        if (lane.position == lane.run->size()) {
+            lane.run = nullptr;
+            lane.head = ~Head{0};
+            return;
+        }
+        lane.key = lane.run->key(lane.position);
+        lane.head = head_of(lane.key, skip_);
+    }
+
+    /// Lanes stand in order of age: the older of two equal keys comes first.
+    bool before(uint32_t a, uint32_t b) const {
+        const Lane& left = lanes_[a];
+        const Lane& right = lanes_[b];
+        if (left.head != right.head) [[likely]]
+            return left.head < right.head;
+        if (left.run == nullptr || right.run == nullptr) return left.run != nullptr;
+        const int order = left.key.compare(right.key);
+        return order != 0 ? order < 0 : a < b;
+    }
+
+    /// Carries a lane up the tree; a place still free keeps it (while the tree is being built).
+    void replay(uint32_t lane) {
+        const size_t count = lanes_.size();
+        for (size_t node = (lane + count) / 2; node > 0; node /= 2) {
+            uint32_t& loser = losers_[node];
+            if (loser == kNone) {
+                loser = lane;
+                return;
+            }
+            if (before(loser, lane)) std::swap(loser, lane);
+        }
+        winner_ = lane;
+    }
+
+    std::vector<Lane> lanes_;
+    std::vector<uint32_t> losers_;
+    uint32_t winner_ = kNone;
+    size_t skip_ = 0;
+};
 
 CounterSums sum_counters(CounterSums counters) {
     std::stable_sort(counters.begin(), counters.end(),
@@ -121,17 +192,24 @@ RunPtr sort_run(uint64_t table, const std::vector<IndexDelta>& deltas,
     }
     std::vector<SortItem> items;
     items.reserve(count);
+    size_t skip = SIZE_MAX;
     for (const IndexDelta& delta : deltas) {
         for (const IndexDelta::Entry& entry : delta.entries()) {
             const std::string_view key = delta.key(entry);
-            items.push_back({Prefix(key), key.data(), static_cast<uint32_t>(key.size()),
+            if (skip != 0)
+                skip =
+                    items.empty() ? key.size() : std::min(skip, common_prefix(items[0].key(), key));
+            items.push_back({0, key.data(), static_cast<uint32_t>(key.size()),
                              static_cast<uint32_t>(items.size()) << 3 |
                                  (delta.repeats() ? 4U : 0U) |
                                  static_cast<uint32_t>(entry.change)});
         }
     }
+    for (SortItem& item : items) item.head = head_of(item.key(), skip);
     std::sort(items.begin(), items.end(), [](const SortItem& a, const SortItem& b) {
-        const int order = compare(a.prefix, a.key(), b.prefix, b.key());
+        if (a.head != b.head) [[likely]]
+            return a.head < b.head;
+        const int order = a.key().compare(b.key());
         return order != 0 ? order < 0 : a.order < b.order;
     });
     auto run = std::make_shared<Run>(table);
@@ -154,42 +232,20 @@ RunPtr merge_runs(const std::vector<RunPtr>& runs) {
     size_t count = 0;
     size_t key_bytes = 0;
     CounterSums counters;
-    std::vector<MergeItem> heap;
-    for (size_t i = 0; i < runs.size(); ++i) {
-        const Run& run = *runs[i];
-        DCHECK(run.table() == runs[0]->table());
-        count += run.size();
-        counters.insert(counters.end(), run.counters().begin(), run.counters().end());
-        if (run.size() == 0) continue;
-        key_bytes += static_cast<size_t>(run.key(run.size() - 1).data() - run.key(0).data()) +
-                     run.key(run.size() - 1).size();
-        heap.push_back({Prefix(run.key(0)), run.key(0), i, 0});
+    for (const RunPtr& run : runs) {
+        DCHECK(run->table() == runs[0]->table());
+        count += run->size();
+        key_bytes += run->key_bytes();
+        counters.insert(counters.end(), run->counters().begin(), run->counters().end());
     }
-    std::make_heap(heap.begin(), heap.end(), later);
     auto merged = std::make_shared<Run>(runs[0]->table());
     merged->reserve(count, key_bytes);
-    const auto advance = [&] {
-        std::pop_heap(heap.begin(), heap.end(), later);
-        MergeItem& item = heap.back();
-        const Run& run = *runs[item.run];
-        if (++item.position == run.size()) {
-            heap.pop_back();
-            return;
-        }
-        item.key = run.key(item.position);
-        item.prefix = Prefix(item.key);
-        std::push_heap(heap.begin(), heap.end(), later);
-    };
-    while (!heap.empty()) {
-        const MergeItem oldest = heap.front();
-        Run::Change change = runs[oldest.run]->change(oldest.position);
-        const bool born = runs[oldest.run]->born(oldest.position);
-        advance();
-        while (!heap.empty() && heap.front().key == oldest.key) {
-            change = runs[heap.front().run]->change(heap.front().position);
-            advance();
-        }
-        merged->append(oldest.key, change, born);
+    for (RunMerger merger(runs); !merger.done();) {
+        const std::string_view key = merger.key();
+        const bool born = merger.born();
+        Run::Change change = merger.change();
+        while (merger.next()) change = merger.change();
+        merged->append(key, change, born);
     }
     merged->set_counters(sum_counters(std::move(counters)));
     return merged;

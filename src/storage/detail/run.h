@@ -38,6 +38,7 @@ public:
     bool born(size_t i) const { return (entries_[i].packed & 4) != 0; }
     const CounterSums& counters() const { return counters_; }
     bool empty() const { return entries_.empty() && counters_.empty(); }
+    size_t key_bytes() const { return keys_.size(); }
     size_t bytes() const;
 
     /// Index of the first entry >= `key`.

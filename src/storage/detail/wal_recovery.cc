@@ -27,6 +27,8 @@ enum FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 // Layout of a batch: sequence u64, count u32, entries; log data is {tag 3, length varint, bytes}.
 constexpr size_t kBatchHeaderBytes = 12;
 constexpr char kLogDataTag = 3;
+/// Where the group number ends: header, tag, length, number.
+constexpr size_t kBatchStartBytes = kBatchHeaderBytes + 10;
 
 struct Fragment {
     FragmentType type;
@@ -56,7 +58,6 @@ struct Record {
 struct ScannedLog {
     std::string path;
     uint64_t log_number = 0;
-    std::string content;
     std::vector<Record> records;     ///< whole and readable, before any damage
     std::optional<size_t> damage;    ///< where the first unreadable record begins
     size_t starts_after_damage = 0;  ///< records that begin, readably, after it
@@ -79,8 +80,7 @@ size_t count_starts(std::string_view content, size_t from) {
     return starts;
 }
 
-void scan(ScannedLog& log) {
-    const std::string_view content = log.content;
+void scan(std::string_view content, ScannedLog& log) {
     std::optional<size_t> open_record;  // where a record of several fragments begins
     std::string batch_start;            // enough of it to find the group number
     size_t at = 0;
@@ -99,8 +99,10 @@ void scan(ScannedLog& log) {
         }
         if (begins) {
             open_record = at;
-            batch_start.assign(fragment->data.substr(0, 64));
+            batch_start.clear();
         }
+        if (batch_start.size() < kBatchStartBytes)
+            batch_start.append(fragment->data.substr(0, kBatchStartBytes));
         if (fragment->type == kFull || fragment->type == kLast) {
             log.records.push_back({*open_record, decode_group_number(batch_start)});
             open_record.reset();
@@ -140,8 +142,7 @@ std::optional<std::vector<ScannedLog>> scan_logs(rocksdb::FileSystem& fs,
         log.path = folder + "/" + name;
         std::optional<std::string> content = read_file(fs, log.path);
         if (!content) return std::nullopt;
-        log.content = std::move(*content);
-        scan(log);
+        scan(*content, log);
         logs.push_back(std::move(log));
     }
     std::sort(logs.begin(), logs.end(),
@@ -152,10 +153,12 @@ std::optional<std::vector<ScannedLog>> scan_logs(rocksdb::FileSystem& fs,
 /// Puts the first `bytes` of the log in its place; the file as it was may be kept.
 bool replace_with_prefix(rocksdb::FileSystem& fs, const std::string& folder, const ScannedLog& log,
                          size_t bytes, bool keep_original) {
+    const std::optional<std::string> content = read_file(fs, log.path);
+    if (!content || content->size() < bytes) return false;
     const std::string shorter = log.path + ".shorter";
     std::unique_ptr<rocksdb::FSWritableFile> file;
     rocksdb::IOStatus status = fs.NewWritableFile(shorter, {}, &file, nullptr);
-    if (status.ok()) status = file->Append(rocksdb::Slice(log.content.data(), bytes), {}, nullptr);
+    if (status.ok()) status = file->Append(rocksdb::Slice(content->data(), bytes), {}, nullptr);
     if (status.ok()) status = file->Sync({}, nullptr);
     if (status.ok()) status = file->Close({}, nullptr);
     if (status.ok() && keep_original)
@@ -173,26 +176,28 @@ struct Cut {
     size_t readable_after = 0;
 };
 
-std::optional<Cut> find_cut(const std::vector<ScannedLog>& logs,
-                            const std::optional<GroupNumberCheck::Hole>& hole) {
+/// The first place that is unreadable, or from which a group number is missing.
+std::optional<Cut> find_cut(const std::vector<ScannedLog>& logs, uint64_t oldest_needed) {
     std::optional<Cut> cut;
+    uint64_t last = 0;  // 0: none seen yet
     for (size_t i = 0; i < logs.size(); ++i) {
+        const ScannedLog& log = logs[i];
+        if (log.log_number < oldest_needed) continue;
         if (cut) {
-            cut->readable_after += logs[i].records.size() + logs[i].starts_after_damage;
+            cut->readable_after += log.records.size() + log.starts_after_damage;
             continue;
         }
-        if (hole && logs[i].log_number == hole->log_number) {
-            const auto record =
-                std::find_if(logs[i].records.begin(), logs[i].records.end(),
-                             [&](const Record& r) { return r.number == hole->found; });
-            if (record != logs[i].records.end()) {
-                cut = Cut{i, record->offset,
-                          static_cast<size_t>(logs[i].records.end() - record) +
-                              logs[i].starts_after_damage};
-                continue;
+        for (size_t r = 0; r < log.records.size() && !cut; ++r) {
+            const std::optional<uint64_t> number = log.records[r].number;
+            if (!number) continue;
+            const bool session_begins = r == 0 && *number == 1;
+            if (last != 0 && *number != last + 1 && !session_begins) {
+                cut =
+                    Cut{i, log.records[r].offset, log.records.size() - r + log.starts_after_damage};
             }
+            last = *number;
         }
-        if (logs[i].damage) cut = Cut{i, *logs[i].damage, logs[i].starts_after_damage};
+        if (!cut && log.damage) cut = Cut{i, *log.damage, log.starts_after_damage};
     }
     return cut;
 }
@@ -206,65 +211,61 @@ std::string encode_group_number(uint64_t number) {
 }
 
 std::optional<uint64_t> decode_group_number(std::string_view batch) {
-    if (batch.size() < kBatchHeaderBytes + 10) return std::nullopt;
+    if (batch.size() < kBatchStartBytes) return std::nullopt;
     if (batch[kBatchHeaderBytes] != kLogDataTag || batch[kBatchHeaderBytes + 1] != 8)
         return std::nullopt;
     return load_u64_le(batch.data() + kBatchHeaderBytes + 2);
 }
 
-rocksdb::WalFilter::WalProcessingOption GroupNumberCheck::LogRecordFound(
-    unsigned long long log_number, const std::string& /*log_file_name*/,
-    const rocksdb::WriteBatch& batch, rocksdb::WriteBatch* /*new_batch*/, bool* /*batch_changed*/) {
-    const std::optional<uint64_t> number = decode_group_number(batch.Data());
-    if (!number) return WalProcessingOption::kContinueProcessing;
-    const bool session_begins = *number == 1 && log_number != last_log_;
-    if (last_ != 0 && *number != last_ + 1 && !session_begins) {
-        if (!hole_) hole_ = Hole{log_number, last_ + 1, *number};
-        return WalProcessingOption::kCorruptedRecord;
-    }
-    last_ = *number;
-    last_log_ = log_number;
-    return WalProcessingOption::kContinueProcessing;
+void OldestLogProbe::ColumnFamilyLogNumberMap(const std::map<uint32_t, uint64_t>& log_numbers,
+                                              const std::map<std::string, uint32_t>& /*names*/) {
+    oldest_ = UINT64_MAX;
+    for (const auto& [family, log_number] : log_numbers) oldest_ = std::min(oldest_, log_number);
 }
 
-WalRepair repair_wal(rocksdb::FileSystem& file_system, const WalRepairOptions& options) {
+rocksdb::WalFilter::WalProcessingOption OldestLogProbe::LogRecordFound(
+    unsigned long long /*log_number*/, const std::string& /*log_file_name*/,
+    const rocksdb::WriteBatch& /*batch*/, rocksdb::WriteBatch* /*new_batch*/,
+    bool* /*batch_changed*/) {
+    return WalProcessingOption::kStopReplay;
+}
+
+WalCheck check_wal(rocksdb::FileSystem& file_system, const WalCheckOptions& options) {
     const std::optional<std::vector<ScannedLog>> logs = scan_logs(file_system, options.folder);
-    if (!logs) return {};
-    const std::optional<Cut> cut = find_cut(*logs, options.hole);
+    if (!logs) {
+        return {WalCheck::Outcome::kRefused,
+                "the write-ahead log in " + options.folder + " cannot be read."};
+    }
+    std::optional<Cut> cut = find_cut(*logs, 0);
+    if (cut) cut = find_cut(*logs, options.oldest_needed_log());
     if (!cut) return {};
     const ScannedLog& log = (*logs)[cut->log];
-    const bool torn_tail = cut->readable_after == 0;
-    if (!torn_tail && options.durability == Durability::kSync) {
-        return {WalRepair::Outcome::kRefused,
+    const bool torn_end = cut->readable_after == 0;
+    if (torn_end && options.read_only) return {};
+    if (!torn_end && (options.durability == Durability::kSync || options.read_only)) {
+        return {WalCheck::Outcome::kRefused,
                 fmt::format(
                     "the write-ahead log {} is damaged at byte {}, and {} later writes stand after "
                     "that place. "
                     "Opening it would lose acknowledged writes. Restore the folder from a backup.",
                     log.path, cut->offset, cut->readable_after)};
     }
-    if (options.read_only) {
-        return {WalRepair::Outcome::kRefused,
-                fmt::format("the last write in {} is torn (it was never acknowledged). Start the "
-                            "server once on this "
-                            "folder: it cuts the log there.",
-                            log.path)};
-    }
-    bool done = replace_with_prefix(file_system, options.folder, log, cut->offset, !torn_tail);
-    for (size_t i = cut->log + 1; i < logs->size() && done && !torn_tail; ++i) {
+    bool done = replace_with_prefix(file_system, options.folder, log, cut->offset, !torn_end);
+    for (size_t i = cut->log + 1; i < logs->size() && done && !torn_end; ++i) {
         const std::string& path = (*logs)[i].path;
         done = file_system.RenameFile(path, path + ".damaged", {}, nullptr).ok();
     }
     if (!done)
-        return {WalRepair::Outcome::kRefused,
+        return {WalCheck::Outcome::kRefused,
                 "the write-ahead log " + log.path + " could not be cut."};
     log::warning(
-        torn_tail ? fmt::format("storage: cut a torn write, never acknowledged, off the end of {}",
-                                log.path)
-                  : fmt::format(
-                        "storage: a power cut under relaxed durability left a hole in {}; the log "
-                        "ends there now, {} later writes are kept aside in *.damaged files",
-                        log.path, cut->readable_after));
-    return {WalRepair::Outcome::kCut, {}};
+        torn_end ? fmt::format("storage: cut a torn write, never acknowledged, off the end of {}",
+                               log.path)
+                 : fmt::format(
+                       "storage: a power cut under relaxed durability left a hole in {}; the log "
+                       "ends there now, {} later writes are kept aside in *.damaged files",
+                       log.path, cut->readable_after));
+    return {};
 }
 
 }  // namespace orrery::storage::detail

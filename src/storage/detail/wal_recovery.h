@@ -4,6 +4,8 @@
 #include <rocksdb/wal_filter.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -19,51 +21,47 @@ std::string encode_group_number(uint64_t number);
 /// From the bytes of a batch; nullopt when it carries none.
 std::optional<uint64_t> decode_group_number(std::string_view batch);
 
-/// Watches RocksDB replay the log and stops it at a hole.
-class GroupNumberCheck final : public rocksdb::WalFilter {
-public:
-    struct Hole {
-        uint64_t log_number = 0;
-        uint64_t expected = 0;
-        uint64_t found = 0;
+struct WalCheck {
+    enum class Outcome : uint8_t {
+        kGood,     ///< RocksDB may read the log
+        kRefused,  ///< `why` says what is damaged
     };
+    Outcome outcome = Outcome::kGood;
+    std::string why;
+};
 
-    const char* Name() const override { return "orrery.group_numbers"; }
+struct WalCheckOptions {
+    std::string folder;
+    Durability durability = Durability::kSync;
+    bool read_only = false;  ///< never cuts; a torn end is left to RocksDB
+    /// Number of the oldest log that is still needed; asked for only when something looks wrong
+    /// (logs that a crash kept from being deleted may have gaps between them).
+    std::function<uint64_t()> oldest_needed_log;
+};
+
+/// Reads the logs of a folder that nobody has open, before RocksDB does (it must not meet damage:
+/// it may have flushed half of a log by then). A damaged record is cut off only if no record starts
+/// after it: then it is the torn last write, which was never acknowledged. In relaxed mode a power
+/// cut may leave holes; there the log ends before the first one, and the files as they were are
+/// kept under the name `*.damaged`. Anything else is refused and nothing is changed. Files are
+/// replaced, never patched.
+WalCheck check_wal(rocksdb::FileSystem& file_system, const WalCheckOptions& options);
+
+/// Learns from a read-only open which log is the oldest needed; replays nothing.
+class OldestLogProbe final : public rocksdb::WalFilter {
+public:
+    const char* Name() const override { return "orrery.oldest_log"; }
+    void ColumnFamilyLogNumberMap(const std::map<uint32_t, uint64_t>& log_numbers,
+                                  const std::map<std::string, uint32_t>& names) override;
     WalProcessingOption LogRecordFound(unsigned long long log_number,
                                        const std::string& log_file_name,
                                        const rocksdb::WriteBatch& batch,
                                        rocksdb::WriteBatch* new_batch,
                                        bool* batch_changed) override;
-    const std::optional<Hole>& hole() const { return hole_; }
+    uint64_t oldest() const { return oldest_; }
 
 private:
-    uint64_t last_log_ = 0;
-    uint64_t last_ = 0;  ///< 0: none seen yet
-    std::optional<Hole> hole_;
+    uint64_t oldest_ = 0;
 };
-
-struct WalRepair {
-    enum class Outcome : uint8_t {
-        kNothingToCut,  ///< the log is not what RocksDB complains about
-        kCut,           ///< open again
-        kRefused,       ///< `why` says what is damaged
-    };
-    Outcome outcome = Outcome::kNothingToCut;
-    std::string why;
-};
-
-struct WalRepairOptions {
-    std::string folder;
-    Durability durability = Durability::kSync;
-    bool read_only = false;  ///< look only
-    std::optional<GroupNumberCheck::Hole> hole;
-};
-
-/// After RocksDB has refused the logs of a folder that nobody has open. A damaged record is cut off
-/// only if no record starts after it: then it is the torn last write, which was never acknowledged.
-/// In relaxed mode a power cut may leave holes; there the log ends before the first one, and the
-/// files as they were are kept under the name `*.damaged`. Anything else is refused and nothing is
-/// changed. Files are replaced, never patched.
-WalRepair repair_wal(rocksdb::FileSystem& file_system, const WalRepairOptions& options);
 
 }  // namespace orrery::storage::detail

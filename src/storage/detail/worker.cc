@@ -1,5 +1,7 @@
 #include "storage/detail/worker.h"
 
+#include <pthread.h>
+
 namespace orrery::storage::detail {
 
 void Worker::post(Task task) {
@@ -36,6 +38,7 @@ void Worker::stop() {
 }
 
 void Worker::run() {
+    pthread_setname_np(pthread_self(), name_);
     while (true) {
         Task task;
         {

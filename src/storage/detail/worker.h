@@ -13,7 +13,8 @@ class Worker {
 public:
     using Task = std::function<void()>;
 
-    Worker() = default;
+    /// `name` as the operating system shows it, at most 15 characters.
+    explicit Worker(const char* name) : name_(name) {}
     ~Worker() { stop(); }
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -28,6 +29,7 @@ private:
     void enqueue(Task task, bool urgent);
     void run();
 
+    const char* const name_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Task> tasks_;
