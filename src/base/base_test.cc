@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -9,6 +11,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "base/worker_pool.h"
 
 namespace orrery {
 namespace {
@@ -140,6 +143,18 @@ TEST(StatusTest, TryPropagates) {
     ASSERT_FALSE(failed.ok());
     EXPECT_EQ(failed.error().http_status, 400);
     EXPECT_EQ(errors::code_name(failed.error().http_status), "BadRequest");
+}
+
+TEST(WorkerPoolTest, RunsWhatIsQueuedAndDropsWhatComesLate) {
+    std::atomic<int> ran = 0;
+    WorkerPool workers("test", 2);
+    for (int i = 0; i < 100; ++i) workers.post([&] { ++ran; });
+    workers.stop();
+    EXPECT_EQ(ran, 100);
+    auto captured = std::make_shared<int>(1);
+    workers.post([&ran, captured] { ++ran; });
+    EXPECT_EQ(ran, 100);
+    EXPECT_EQ(captured.use_count(), 1);  // destroyed, not kept
 }
 
 }  // namespace

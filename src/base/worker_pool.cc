@@ -26,7 +26,7 @@ WorkerPool::~WorkerPool() { stop(); }
 void WorkerPool::post(std::function<void()> task) {
     {
         const std::lock_guard lock(mutex_);
-        CHECK(!stopping_);
+        if (stopping_) return;
         queue_.push_back(std::move(task));
     }
     wake_.notify_one();

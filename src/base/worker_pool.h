@@ -20,7 +20,9 @@ public:
     WorkerPool& operator=(const WorkerPool&) = delete;
 
     void post(std::function<void()> task);
-    /// Runs what is queued, then ends the threads. post() must not be called afterwards.
+    /// Runs what is queued, then ends the threads. A task posted afterwards (a commit that ends
+    /// late may want to go on) is destroyed without running: whoever waits learns it from what it
+    /// captured.
     void stop();
 
 private:

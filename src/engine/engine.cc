@@ -31,7 +31,9 @@ TransactionAnswer priced(partition::TransactionResult result, const catalog::Par
 Engine::Engine(const Deps& deps)
     : deps_(deps), tokens_(deps.catalog, deps.clock), continuations_(deps.catalog.signing_secret()) {}
 
-Engine::~Engine() {
+Engine::~Engine() { stop_background(); }
+
+void Engine::stop_background() {
     {
         const std::lock_guard lock(background_mutex_);
         background_stop_ = true;

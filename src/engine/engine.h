@@ -112,6 +112,9 @@ public:
 
     /// Removes expired items in the background until the engine is destroyed.
     void start_background();
+    /// Ends it and waits. Before the store is closed; the engine itself must outlive the store's
+    /// last answers. Idempotent.
+    void stop_background();
 
 private:
     struct QueryPage;

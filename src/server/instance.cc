@@ -71,11 +71,13 @@ public:
     Status stop() override {
         if (http_ != nullptr) http_->stop(kStopGraceMs);
         if (workers_ != nullptr) workers_->stop();
-        engine_.reset();
+        if (engine_ != nullptr) engine_->stop_background();
+        // Closing answers the writes that are still queued: engine, head and listener must be there.
         Status status;
         if (store_ != nullptr) status = store_->close();
         http_.reset();
         head_.reset();
+        engine_.reset();
         catalog_.reset();
         store_.reset();
         workers_.reset();

@@ -274,7 +274,7 @@ Status batch(const CallPtr& call) {
     TRY(const bool go_on, call->headers.boolean(HeaderName::kBatchContinueOnError));
     TRY(const auto body, parse_body(*call));
     TRY(auto items, read_operations(body->value));
-    if (equals_ignore_case(call->headers[HeaderName::kPrefer], "return=minimal"))
+    if (call->headers.prefers_minimal())
         for (auto& item : items) item.minimal = true;
     if (atomic) {
         if (go_on)
