@@ -140,6 +140,13 @@ void append_result(std::string& out, const Call& call, const partition::Operatio
     out += "}";
 }
 
+/// True for a read whose item does not fit into the answer any more. Writes are always answered in
+/// full: they have happened.
+bool is_read_beyond(const partition::OperationResult& result, size_t answer_bytes) {
+    return result.work.kind == OperationKind::kRead && result.status.ok() && result.has_item &&
+           answer_bytes + result.item.document->size() > limits::kResponsePageBytesMax;
+}
+
 void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string epk) {
     partition::Transaction transaction;
     transaction.epk = std::move(epk);
@@ -151,8 +158,13 @@ void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string e
     }
     call->engine.execute(call->container, std::move(transaction), [call, minimal](engine::TransactionAnswer outcome) {
         bool failed = false;
+        bool beyond = false;
+        bool reads_only = true;
         std::string body = "[";
         for (size_t i = 0; i < outcome.result.results.size(); ++i) {
+            beyond = beyond || is_read_beyond(outcome.result.results[i], body.size());
+            reads_only = reads_only && outcome.result.results[i].work.kind == OperationKind::kRead;
+            if (beyond && reads_only) continue;
             if (i > 0) body.push_back(',');
             const auto& result = outcome.result.results[i];
             failed = failed || !result.status.ok();
@@ -162,6 +174,7 @@ void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string e
         Answer answer;
         answer.charge = outcome.total;
         answer.touched = outcome.touched;
+        if (beyond && reads_only) return reply_error(call, errors::batch_response_too_large(), answer);
         answer.status = failed ? 207 : 200;
         reply(call, answer, std::move(body));
     });
@@ -183,6 +196,8 @@ void finish_bulk(const std::shared_ptr<BulkRun>& run) {
     std::string body = "[";
     for (size_t i = 0; i < run->results.size(); ++i) {
         if (i > 0) body.push_back(',');
+        if (is_read_beyond(run->results[i], body.size()))
+            run->results[i].status = Status(errors::batch_response_too_large());
         failed = failed || !run->results[i].status.ok();
         answer.charge += run->charges[i];
         if (!answer.touched || run->touched[i].lsn > answer.touched->lsn) answer.touched = run->touched[i];

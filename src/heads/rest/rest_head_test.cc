@@ -318,6 +318,34 @@ TEST_F(RestHeadTest, RangeKeyAndEpkHeadersNarrowEachOther) {
               410);
 }
 
+TEST_F(RestHeadTest, BatchesOfReadsAreBounded) {
+    for (const std::string id : {"1", "2", "3"})
+        ASSERT_EQ(server_
+                      .send("POST", kDocs, {kKeyA, {"x-ms-indexing-directive", "Exclude"}},
+                            R"({"id":")" + id + R"(","pk":"a","v":")" +
+                                std::string(1'900'000, 'x') + "\"}")
+                      .status,
+                  201);
+    const Headers atomic = {
+        kKeyA, {"x-ms-cosmos-is-batch-request", "True"}, {"x-ms-cosmos-batch-atomic", "True"}};
+    const auto read = [](const std::string& id) {
+        return R"({"operationType":"Read","id":")" + id + R"(","partitionKey":"[\"a\"]"})";
+    };
+    EXPECT_EQ(server_.send("POST", kDocs, atomic, "[" + read("1") + "," + read("2") + "]").status,
+              200);
+    const Reply whole = server_.send("POST", kDocs, atomic,
+                                     "[" + read("1") + "," + read("2") + "," + read("3") + "]");
+    EXPECT_EQ(whole.status, 413);
+    EXPECT_EQ(whole.header("x-ms-substatus"), "3402");
+    const Reply bulk = server_.send(
+        "POST", kDocs,
+        {{"x-ms-cosmos-is-batch-request", "True"}, {"x-ms-cosmos-batch-continue-on-error", "True"}},
+        "[" + read("1") + "," + read("2") + "," + read("3") + "]");
+    EXPECT_EQ(bulk.status, 207);
+    EXPECT_THAT(bulk.body, HasSubstr(R"("statusCode":413,"subStatusCode":3402)"));
+    EXPECT_LT(bulk.body.size(), 5'000'000u);
+}
+
 TEST_F(RestHeadTest, QueriesOverUsersSeeMoreThanOnePage) {
     for (int i = 0; i < 120; ++i)
         ASSERT_EQ(
