@@ -123,7 +123,10 @@ public:
     }
 
     Status start() override {
-        if (read_only_) return {};
+        if (read_only_) {
+            committer_->show_replayed();
+            return {};
+        }
         database_->filter().enable();
         committer_->start();
         for (const PartitionId partition : state_.retired) retire_partition(partition);

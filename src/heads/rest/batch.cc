@@ -55,6 +55,12 @@ Result<BatchItem> read_operation(const json::Value& entry, size_t index) {
     TRY(const auto if_none_match, text_member(entry, "ifNoneMatch", index));
     item.operation.if_match = std::string(unquoted(if_match));
     item.operation.if_none_match = std::string(unquoted(if_none_match));
+    TRY(const auto directive, text_member(entry, "indexingDirective", index));
+    TRY(item.operation.directive, indexing_directive(directive));
+    for (const std::string_view name : {"timeToLiveInSeconds", "preTriggers", "postTriggers"})
+        if (const json::Value value = entry.member(name); !value.is_undefined() && !value.is_null())
+            return errors::not_supported("The member '" + std::string(name) + "' of a batch operation",
+                                         "Leave it out.");
     const json::Value minimal = entry.member("minimalReturnPreference");
     item.minimal = minimal.is_bool() && minimal.as_bool();
     const json::Value body = entry.member("resourceBody");
@@ -85,6 +91,9 @@ Result<BatchItem> read_operation(const json::Value& entry, size_t index) {
         return errors::bad_request(at(index) + "'operationType' is '" + type +
                                    "'; expected Create, Upsert, Read, Delete, Replace or Patch.");
     }
+    if (!if_none_match.empty() && item.operation.kind != OperationKind::kRead &&
+        item.operation.kind != OperationKind::kCreate)
+        return if_none_match_on_write();
     const bool needs_id = item.operation.kind == OperationKind::kReplace ||
                           item.operation.kind == OperationKind::kPatch ||
                           item.operation.kind == OperationKind::kDelete || item.operation.kind == OperationKind::kRead;
@@ -290,7 +299,7 @@ Status batch(const CallPtr& call) {
     TRY(const auto body, parse_body(*call));
     TRY(auto items, read_operations(body->value));
     if (call->headers.prefers_minimal())
-        for (auto& item : items) item.minimal = true;
+        for (auto& item : items) item.minimal = item.operation.kind != OperationKind::kRead;
     if (atomic) {
         if (go_on)
             return Status(errors::bad_request("A batch cannot be atomic and continue on error at the same time."));

@@ -39,6 +39,8 @@ public:
 
     /// Before start().
     void replay(PartitionId partition, Lsn up_to, IndexDelta delta, CounterSums counts);
+    /// Instead of start() where nothing is written: the view shows what was replayed.
+    void show_replayed() { publish(); }
     void start();
     /// Finishes what is queued, writes all index tables, ends the thread. Idempotent.
     Status stop();
