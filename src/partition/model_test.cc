@@ -189,12 +189,23 @@ TEST(Model, CheckFindsDamage) {
                     }).ok());
         EXPECT_EQ(bench.check().empty(), !removing);
     }
-    ASSERT_TRUE(storage::testing::commit(*bench.store, [&](storage::CommitScope& scope) {
-                    scope.index(Bench::kPartition, 2, {});
-                    scope.count(counter_keys::totals(Bench::kPartition), {1, 0});
-                    return true;
-                }).ok());
-    EXPECT_FALSE(bench.check().empty());
+    // Counters: totals, a logical partition, and one that has become empty.
+    bench.one("b", create(R"({"id":"1","pk":"b"})"));
+    bench.one("b", remove("1"));
+    for (const std::string& counter :
+         {counter_keys::totals(Bench::kPartition),
+          counter_keys::logical_partition(Bench::kPartition, epk),
+          counter_keys::logical_partition(Bench::kPartition, epk_of("b"))}) {
+        ASSERT_EQ(bench.check(), std::vector<std::string>());
+        for (const int64_t change : {1, -1}) {
+            ASSERT_TRUE(storage::testing::commit(*bench.store, [&](storage::CommitScope& scope) {
+                            scope.index(Bench::kPartition, 4, {});
+                            scope.count(counter, {change, 0});
+                            return true;
+                        }).ok());
+            EXPECT_EQ(bench.check().empty(), change < 0);
+        }
+    }
 }
 
 /// Power cuts at random moments: every acknowledged transaction is there, at most the one under way

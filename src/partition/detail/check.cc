@@ -123,7 +123,8 @@ private:
     uint64_t unique_count_ = 0;
     storage::Lsn lsn_max_ = 0;
     Count totals_;
-    absl::flat_hash_map<std::string, Count> logical_;
+    absl::flat_hash_map<std::string, Count>
+        logical_;  ///< also those that the log names and are empty
 };
 
 Status Checker::check_items() {
@@ -264,6 +265,7 @@ Status Checker::check_log() {
             report(record->id, fmt::format("log record {} follows a later one", key->lsn));
         last = key->lsn;
         last_ts = record->ts;
+        if (record->operation == LogOperation::kDelete) logical_.try_emplace(std::string(record->epk));
         if (record->operation != LogOperation::kDelete)
             add(versions, version_bytes(key->docref, key->lsn));
         if (record->operation != LogOperation::kCreate)

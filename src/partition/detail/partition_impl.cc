@@ -152,6 +152,17 @@ OperationResult PartitionImpl::read(std::string_view epk, std::string_view id,
     if (!*entry) return failed_read(Status(errors::not_found()));
     // What a view shows is published: the session token must not stay behind it.
     raise_published((*entry)->lsn);
+    if (is_expired(default_ttl(), (*entry)->ts, (*entry)->own_ttl, deps_.clock.wall_seconds()))
+        return failed_read(Status(errors::not_found()));
+    if (!if_none_match.empty()) {
+        std::string etag = json::etag_text((*entry)->etag_nonce, (*entry)->lsn);
+        if (if_none_match == "*" || if_none_match == etag) {
+            OperationResult result;
+            result.not_modified = true;
+            result.etag = std::move(etag);
+            return result;
+        }
+    }
     auto item = read_version(reader, state(), identity_.id, **entry, false);
     if (!item.ok()) return failed_read(std::move(item).take_status());
     const StoredItem stored = (*item)->stored();
