@@ -45,6 +45,10 @@ Status check_session(const Call& call, const catalog::PartitionRange& range);
 
 /// Which page of a metadata listing is asked for; 400 for a continuation that no listing made.
 Result<catalog::PageRequest> page_request(const Call& call);
+/// x-ms-indexing-directive or a batch operation's indexingDirective; empty: default.
+Result<partition::IndexingDirective> indexing_directive(std::string_view text);
+/// 400: a write that carries If-None-Match would not do what its sender expects.
+Error if_none_match_on_write();
 /// Page size of feeds and queries: 1..1000, -1 = server's choice.
 Result<uint32_t> page_size(const Call& call);
 

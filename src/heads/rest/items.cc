@@ -14,16 +14,6 @@ using engine::Access;
 using partition::ItemOperation;
 using partition::OperationKind;
 
-Result<partition::IndexingDirective> indexing_directive(const Call& call) {
-    const auto text = call.headers[HeaderName::kIndexingDirective];
-    if (text.empty() || equals_ignore_case(text, "Default") || text == "0")
-        return partition::IndexingDirective::kDefault;
-    // The Python SDK sends the numbers of its enumeration.
-    if (equals_ignore_case(text, "Include") || text == "2") return partition::IndexingDirective::kInclude;
-    if (equals_ignore_case(text, "Exclude") || text == "1") return partition::IndexingDirective::kExclude;
-    return errors::bad_header("x-ms-indexing-directive", text, "Include, Exclude or Default");
-}
-
 /// Bodies are JSON; clients name them so or (PATCH from some SDKs) not at all.
 Status check_content_type(const Call& call) {
     const auto header = call.headers[HeaderName::kContentType];
@@ -95,7 +85,9 @@ void write_new(const CallPtr& call) {
         TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
         ItemOperation operation;
         operation.kind = upsert ? OperationKind::kUpsert : OperationKind::kCreate;
-        TRY(operation.directive, indexing_directive(*call));
+        TRY(operation.directive, indexing_directive(call->headers[HeaderName::kIndexingDirective]));
+        // A create succeeds only where nothing is, whatever the conditions say.
+        if (upsert && call->headers.has(HeaderName::kIfNoneMatch)) return Status(if_none_match_on_write());
         if (upsert) operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
         operation.body = std::string(call->request().body);
         TRY_STATUS(authorize(call->principal, Access::kItemCreate, {call->container.get(), key.epk, {}}));
@@ -127,7 +119,8 @@ Status point_operation(const CallPtr& call, std::string epk, std::string id) {
     ItemOperation operation;
     operation.id = std::move(id);
     operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
-    TRY(operation.directive, indexing_directive(*call));
+    if (call->headers.has(HeaderName::kIfNoneMatch)) return Status(if_none_match_on_write());
+    TRY(operation.directive, indexing_directive(call->headers[HeaderName::kIndexingDirective]));
     if (method == "PUT") {
         TRY_STATUS(check_content_type(*call));
         operation.kind = OperationKind::kReplace;

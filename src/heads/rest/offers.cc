@@ -1,4 +1,5 @@
 #include <charconv>
+#include <map>
 
 #include "base/encoding.h"
 #include "base/errors.h"
@@ -57,6 +58,42 @@ void replace_offer(const CallPtr& call) {
     });
 }
 
+Status query_offers(const CallPtr& call) {
+    std::vector<QueriedResource> resources;
+    for (const auto& offer : call->engine.catalog().list_offers())
+        resources.push_back({offer->json(), link_forms(*offer)});
+    reply_resource_query(call, "", "Offers", resources);
+    return {};
+}
+
+/// Pages in the order of rids; the continuation is the last rid seen.
+Status list_offers(const CallPtr& call) {
+    TRY(const uint32_t items_max, page_size(*call));
+    const auto after = call->headers[HeaderName::kContinuation];
+    const auto last = catalog::parse_offer_rid(after);
+    if (!after.empty() && !last)
+        return Status(errors::bad_header("x-ms-continuation", after, "a value from an earlier answer"));
+    std::map<uint32_t, catalog::OfferPtr> rest;
+    for (const auto& offer : call->engine.catalog().list_offers()) {
+        const auto number = catalog::parse_offer_rid(offer->rid);
+        CHECK(number);
+        if (!last || *number > *last) rest.emplace(*number, offer);
+    }
+    Answer answer;
+    answer.charge = meter::metadata_read();
+    std::vector<std::string> texts;
+    for (const auto& [number, offer] : rest) {
+        if (texts.size() == items_max) {
+            answer.continuation = catalog::offer_rid(std::prev(rest.find(number))->first);
+            break;
+        }
+        texts.push_back(offer->json());
+    }
+    answer.item_count = texts.size();
+    reply(call, answer, feed_body("", "Offers", texts));
+    return {};
+}
+
 }  // namespace
 
 Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
@@ -100,19 +137,9 @@ void handle_offers(const CallPtr& call) {
     if (const Status allowed = authorize(call->principal, access, {}); !allowed.ok())
         return reply_error(call, allowed.error());
     if (call->route.feed) {
-        std::vector<QueriedResource> resources;
-        for (const auto& offer : call->engine.catalog().list_offers())
-            resources.push_back({offer->json(), is_query(*call) ? link_forms(*offer) : std::vector<std::string>{}});
-        if (is_query(*call))
-            return call->engine.workers().post(
-                [call, resources] { reply_resource_query(call, "", "Offers", resources); });
-        if (method != "GET") return reply_error(call, errors::method_not_allowed(method, "the offer feed"));
-        std::vector<std::string> texts;
-        for (auto& resource : resources) texts.push_back(std::move(resource.json));
-        Answer answer;
-        answer.charge = meter::metadata_read();
-        answer.item_count = texts.size();
-        return reply(call, answer, feed_body("", "Offers", texts));
+        if (method != "GET" && !is_query(*call))
+            return reply_error(call, errors::method_not_allowed(method, "the offer feed"));
+        return on_worker(call, [call] { return is_query(*call) ? query_offers(call) : list_offers(call); });
     }
     if (method == "PUT") return replace_offer(call);
     if (!is_read(*call)) return reply_error(call, errors::method_not_allowed(method, "an offer"));

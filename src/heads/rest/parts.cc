@@ -113,6 +113,21 @@ Result<uint32_t> page_size(const Call& call) {
     return static_cast<uint32_t>(count);
 }
 
+Result<partition::IndexingDirective> indexing_directive(std::string_view text) {
+    if (text.empty() || equals_ignore_case(text, "Default") || text == "0")
+        return partition::IndexingDirective::kDefault;
+    // The Python SDK sends the numbers of its enumeration.
+    if (equals_ignore_case(text, "Include") || text == "2") return partition::IndexingDirective::kInclude;
+    if (equals_ignore_case(text, "Exclude") || text == "1") return partition::IndexingDirective::kExclude;
+    return errors::bad_header("x-ms-indexing-directive", text, "Include, Exclude or Default");
+}
+
+Error if_none_match_on_write() {
+    return errors::not_supported("If-None-Match on a write",
+                                 "It applies to reads. To write only where nothing exists, create the item; to write "
+                                 "only over a known version, send If-Match.");
+}
+
 Result<catalog::PageRequest> page_request(const Call& call) {
     catalog::PageRequest page;
     TRY(page.items_max, page_size(call));

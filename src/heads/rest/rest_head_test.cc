@@ -190,6 +190,45 @@ TEST_F(RestHeadTest, AmbiguousRequestsAreRefused) {
     EXPECT_EQ(server_.send("GET", kDocs, {{"x-ms-continuation", "made-up"}}).status, 400);
 }
 
+TEST_F(RestHeadTest, ConditionsThatWouldBeIgnored) {
+    create_item("i", "a");
+    const std::pair<std::string, std::string> any{"if-none-match", "*"};
+    const std::string body = R"({"id":"i","pk":"a","x":1})";
+    EXPECT_EQ(server_.send("POST", kDocs, {kKeyA, any, {"x-ms-documentdb-is-upsert", "true"}}, body)
+                  .status,
+              400);
+    EXPECT_EQ(server_.send("PUT", kDocs + "/i", {kKeyA, any}, body).status, 400);
+    EXPECT_EQ(server_.send("DELETE", kDocs + "/i", {kKeyA, any}).status, 400);
+    EXPECT_EQ(server_.send("POST", kDocs, {kKeyA, any}, R"({"id":"new","pk":"a"})").status, 201);
+    const auto run = [&](const std::string& members) {
+        return server_
+            .send("POST", kDocs,
+                  {kKeyA,
+                   {"x-ms-cosmos-is-batch-request", "True"},
+                   {"x-ms-cosmos-batch-atomic", "True"}},
+                  R"([{"operationType":"Upsert","resourceBody":{"id":"i","pk":"a"},)" + members +
+                      "}]")
+            .status;
+    };
+    EXPECT_EQ(run(R"("ifNoneMatch":"*")"), 400);
+    EXPECT_EQ(run(R"("timeToLiveInSeconds":5)"), 400);
+    EXPECT_EQ(run(R"("indexingDirective":"Sometimes")"), 400);
+    EXPECT_EQ(run(R"("indexingDirective":"Exclude")"), 200);
+}
+
+TEST_F(RestHeadTest, OffersArePaged) {
+    for (const std::string id : {"e", "f", "g"})
+        ASSERT_EQ(create_container(id, R"({"paths":["/pk"]})").status, 201);
+    Reply page = server_.send("GET", "/offers", {{"x-ms-max-item-count", "3"}});
+    EXPECT_EQ(page.header("x-ms-item-count"), "3");
+    page = server_.send(
+        "GET", "/offers",
+        {{"x-ms-max-item-count", "3"}, {"x-ms-continuation", page.header("x-ms-continuation")}});
+    EXPECT_EQ(page.header("x-ms-item-count"), "1");
+    EXPECT_EQ(page.header("x-ms-continuation"), "");
+    EXPECT_EQ(server_.send("GET", "/offers", {{"x-ms-continuation", "made-up"}}).status, 400);
+}
+
 TEST_F(RestHeadTest, UnknownAutoscalePolicyIsRefused) {
     const auto make = [&](const std::string& id, const std::string& settings) {
         return create_container(id, R"({"paths":["/pk"]})",
@@ -214,7 +253,7 @@ TEST_F(RestHeadTest, WhatIsNotOfferedIsRefusedByName) {
         {server_.send("POST", "/dbs/d/colls/c/sprocs", {}, R"({"id":"s","body":"function(){}"})"),
          "Server-side JavaScript"},
         {server_.send("POST", "/dbs/d/clientencryptionkeys", {}, "{}"), "Client-side encryption"},
-        {server_.send("GET", "/addresses/?$resolveFor=x"), "Direct (TCP)"},
+        {server_.raw("GET", "/addresses/?$resolveFor=x", {}), "Direct (TCP)"},
         {server_.send("GET", kDocs, {{"a-im", "Incremental Feed"}}), "change feed"},
         {server_.send("POST", kDocs, {kKeyA, {"x-ms-documentdb-pre-trigger-include", "t"}},
                       R"({"id":"i","pk":"a"})"),
