@@ -153,7 +153,9 @@ Status CatalogImpl::commit(MetaChange change, const records::Account& account) {
     if (!state_.account_stored || account.next_database != stored.next_database ||
         account.next_offer != stored.next_offer || account.next_partition != stored.next_partition)
         change.put(account);
+    for (storage::PartitionId partition : dead_) change.retire(partition);
     TRY_STATUS(std::move(change).commit(deps_.store));
+    dead_.clear();
     std::unique_lock lock(mutex_);
     state_.account = account;
     state_.account_stored = true;

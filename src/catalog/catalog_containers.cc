@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
 #include "base/random.h"
@@ -13,7 +14,6 @@ namespace orrery::catalog {
 namespace {
 
 constexpr uint32_t kContainerBit = 0x8000'0000;
-constexpr int64_t kFixedThroughputMax = 10'000;
 
 records::Partition partition_record(const records::Container& container,
                                     const records::Range& range, const partition::EpkRange& epks) {
@@ -62,9 +62,7 @@ Result<CatalogImpl::ContainerPlan> CatalogImpl::plan_container(
     if (!throughput.given()) plan.own->manual = limits::kThroughputMin;
     plan.partitions = partition_count(*plan.own);
     if (definition.legacy_fixed) {
-        if (plan.own->autoscale_max.value_or(plan.own->manual.value_or(0)) > kFixedThroughputMax)
-            return errors::bad_request(fmt::format(
-                "A container without partition key has at most {} RU/s.", kFixedThroughputMax));
+        TRY_STATUS(check_fixed_throughput(*plan.own));
         plan.partitions = 1;
     }
     return plan;
@@ -82,6 +80,7 @@ Result<ContainerPtr> CatalogImpl::build_container(
     out->version = record.version;
     out->legacy_fixed = settings.key.system_key;
     settings.path_key = record.path_key;
+    settings.container_rid = rid_decode(out->rid_text).value_or("");
     out->settings = std::make_shared<const partition::ContainerSettings>(std::move(settings));
     out->definition = definition_json(record.id, record.tail);
 
@@ -117,11 +116,12 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     TRY(const ContainerPlan plan, plan_container(*parent, definition, throughput));
 
     records::Account account = state_.account;
-    records::Database database_record = parent->record;
-    if (database_record.next_container >= kContainerBit || account.next_offer >= kOfferNumberMax)
+    if (account.next_partition >= kContainerBit || account.next_offer >= kOfferNumberMax)
         return errors::service_unavailable("All numbers for new containers are used up.");
     records::Container record;
-    record.rid = {parent->record.rid, database_record.next_container++ | kContainerBit};
+    // Unique in the account, not only in the database: the Java SDK keys its session tokens by the
+    // container's half of the rid alone. The number of the first partition is.
+    record.rid = {parent->record.rid, account.next_partition | kContainerBit};
     record.id = std::move(id);
     record.version = new_version();
     record.tail = definition.tail;
@@ -134,7 +134,6 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
         partitions.push_back(partition_record(record, record.ranges.back(), epks));
         change.put(partitions.back());
     }
-    change.put(database_record);
     change.put(record);
     std::optional<records::Offer> offer;
     if (plan.own) {
@@ -148,7 +147,6 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     TRY_STATUS(commit(std::move(change), account));
 
     std::unique_lock lock(mutex_);
-    parent->record = std::move(database_record);
     parent->containers.add(record.rid.number, record.id, {container, record});
     if (offer)
         state_.set_offer(offer->number, make_offer(*offer));
@@ -228,6 +226,7 @@ Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
     auto after = std::make_shared<Container>(before);
     after->version = record.version;
     definition.settings.path_key = record.path_key;
+    definition.settings.container_rid = before.settings->container_rid;
     after->settings =
         std::make_shared<const partition::ContainerSettings>(std::move(definition.settings));
     after->definition = definition_json(record.id, record.tail);

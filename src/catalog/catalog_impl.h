@@ -128,6 +128,7 @@ private:
 
     const Deps deps_;
     std::mutex write_mutex_;
+    std::vector<storage::PartitionId> dead_;  // guarded by write_mutex_
     mutable std::shared_mutex mutex_;
     State state_;         // guarded by mutex_
     std::string secret_;  // constant after load

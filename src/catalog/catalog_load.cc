@@ -151,6 +151,9 @@ Status CatalogImpl::load_containers(Loaded& loaded) {
             expected_min = it->second.epk_max;
             partitions.push_back(std::move(it->second));
         }
+        if (expected_min != partition::EpkRange().max)
+            return Status(
+                inconsistent("the partitions of container '" + record.id + "' do not fit"));
         auto settings = parsed.find(record.tail);
         if (settings == parsed.end()) {
             auto definition = parse_stored_tail(record.tail);
@@ -179,7 +182,8 @@ Status CatalogImpl::load_offers(Loaded& loaded) {
     return {};
 }
 
-/// Brings derived state up to date after a crash.
+/// Brings derived state up to date after a crash. Partitions of containers that are gone, written
+/// by a request that outlived them, need nothing: the next change retires them.
 Status CatalogImpl::replay() {
     const std::vector<storage::ReplayNeed> needs = deps_.store.replay_needs();
     if (needs.empty()) return {};
@@ -190,7 +194,7 @@ Status CatalogImpl::replay() {
     for (const storage::ReplayNeed& need : needs) {
         const auto it = live.find(need.partition);
         if (it == live.end())
-            deps_.store.retire_partition(need.partition);
+            dead_.push_back(need.partition);
         else
             TRY_STATUS(it->second->replay_index(need.covered_lsn));
     }

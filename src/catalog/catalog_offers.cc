@@ -107,11 +107,13 @@ Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const json::Va
     }
     TRY_STATUS(check_throughput(wanted));
 
-    records::Offer record;
-    record = offer_record(*number, {}, 0, wanted, new_version());
+    records::Offer record = offer_record(*number, {}, 0, wanted, new_version());
     if (const auto container = parse_container_rid(before.resource_rid)) {
         record.database = container->database;
         record.container = container->number;
+        const DatabaseNode* database = state_.databases.find_number(container->database.number);
+        const ContainerNode* node = database->containers.find_number(container->number);
+        if (node->container->legacy_fixed) TRY_STATUS(check_fixed_throughput(wanted));
     } else {
         record.database = *parse_database_rid(before.resource_rid);
     }

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "catalog/catalog.h"
 #include "catalog/catalog_test_support.h"
+#include "catalog/records.h"
+#include "storage/store_test_support.h"
 
 namespace orrery::catalog {
 namespace {
@@ -19,6 +22,18 @@ constexpr std::string_view kContainer =
 std::string named(const std::string& id) {
     return R"({"id":")" + id + R"(","partitionKey":{"paths":["/pk"],"version":2}})";
 }
+
+/// Writes one key past the catalog.
+struct MetaChangeForTest {
+    std::string key;
+    std::string value;
+    void commit(storage::Store& store) const {
+        EXPECT_TRUE(storage::testing::commit(store, [this](storage::CommitScope& scope) {
+                        scope.put(storage::Family::kMeta, key, value);
+                        return true;
+                    }).ok());
+    }
+};
 
 class ContainerTest : public ::testing::Test {
 protected:
@@ -161,6 +176,11 @@ TEST_F(ContainerTest, LegacyFixed) {
     EXPECT_EQ(code_of(account_.create_container("d", R"({"id":"g"})", {10'100, {}, {}}, true)),
               "400");
     EXPECT_EQ(code_of(account_.replace_container("d", "f", R"({"id":"f"})")), "ok");
+    const OfferPtr offer = account_->offer_of((*created)->rid_text);
+    EXPECT_EQ(code_of(account_->replace_offer(
+                  offer->rid, account_.parse(R"({"content":{"offerThroughput":11000}})"),
+                  Catalog::Migrate::kNo, "")),
+              "400");
 }
 
 TEST_F(ContainerTest, ReplaceRules) {
@@ -266,6 +286,113 @@ TEST(Containers, RecreatedContainerIsAnother) {
     EXPECT_NE((*second)->ranges->ranges[0].partition->identity().id,
               (*first)->ranges->ranges[0].partition->identity().id);
     EXPECT_EQ(account.read_item(**second, "1").status.error().http_status, 404);
+}
+
+/// What a crash leaves: a copy of the folder while the store is open (every commit is synced).
+void copy_as_after_a_crash(const Folder& from, const Folder& to) {
+    std::filesystem::copy(from.path(), to.path(), std::filesystem::copy_options::recursive);
+}
+
+TEST(Containers, CrashReplaysLivePartitionsAndForgetsDeadOnes) {
+    Folder folder;
+    Folder crashed;
+    {
+        Account account(folder.path());
+        ASSERT_TRUE(account.create_database(R"({"id":"d"})").ok());
+        const auto live = account.create_container("d", kContainer);
+        const auto dead = account.create_container("d", named("dead"));
+        ASSERT_TRUE(live.ok() && dead.ok());
+        for (int i = 0; i < 20; ++i) {
+            ASSERT_TRUE(account.put_item(**live, std::to_string(i)).committed);
+            ASSERT_TRUE(account.put_item(**dead, std::to_string(i)).committed);
+        }
+        ASSERT_TRUE(account->delete_container("d", "dead", "").ok());
+        // A request that still held the container.
+        ASSERT_TRUE(account.put_item(**dead, "late").committed);
+        copy_as_after_a_crash(folder, crashed);
+    }
+    Account account(crashed.path());
+    const auto look = [&](int64_t items) {
+        const ContainerPtr live = account->find_container("d", "c");
+        ASSERT_NE(live, nullptr);
+        EXPECT_EQ(account->find_container("d", "dead"), nullptr);
+        std::vector<std::string> findings;
+        const storage::ViewPtr view = account.store->view();
+        const PartitionRange& range = live->ranges->ranges[0];
+        ASSERT_TRUE(range.partition->check(*view, findings).ok());
+        EXPECT_TRUE(findings.empty()) << findings.front();
+        EXPECT_EQ(range.partition->totals(*view)->items, items);
+        ASSERT_TRUE(account.replace_container("d", "c", kContainer).ok());
+        ASSERT_TRUE(account.put_item(*live, "after").committed);
+    };
+    look(20);
+    account.reopen();
+    look(21);
+}
+
+TEST(Containers, RefusedWriteChangesNothing) {
+    Folder folder;
+    {
+        Account account(folder.path());
+        ASSERT_TRUE(account.create_database(R"({"id":"d"})").ok());
+        ASSERT_TRUE(account.create_container("d", kContainer).ok());
+    }
+    storage::StoreOptions options;
+    const SystemClock clock;
+    options.folder = folder.path();
+    options.read_only = true;
+    options.clock = &clock;
+    auto store = storage::Store::open(options);
+    ASSERT_TRUE(store.ok());
+    partition::ItemCache cache(1 << 20);
+    WorkerPool workers("test", 1);
+    {
+        auto catalog = Catalog::load({**store, cache, workers, clock});
+        ASSERT_TRUE(catalog.ok()) << message_of(catalog);
+        json::Arena arena;
+        const auto refused =
+            (*catalog)->create_container("d", *json::parse(named("x"), arena), {}, false);
+        EXPECT_EQ(code_of(refused), "507");
+        EXPECT_EQ(code_of((*catalog)->delete_database("d", "")), "507");
+        EXPECT_EQ((*catalog)->all_containers().size(), 1u);
+        EXPECT_EQ((*catalog)->list_offers().size(), 1u);
+        EXPECT_NE((*catalog)->find_database("d"), nullptr);
+    }
+    workers.stop();
+}
+
+TEST(Containers, DamagedOrNewerCatalogIsRefused) {
+    for (const bool newer : {false, true}) {
+        Folder folder;
+        {
+            Account account(folder.path());
+            ASSERT_TRUE(account.create_database(R"({"id":"d"})").ok());
+            const auto created = account.create_container("d", kContainer);
+            ASSERT_TRUE(created.ok());
+            const std::string key = records::container_key((*created)->rid);
+            const auto value = account.store->view()->get(storage::Family::kMeta, key);
+            ASSERT_TRUE(value.ok() && *value);
+            std::string changed = **value;
+            if (newer)
+                changed[0] = 2;
+            else
+                changed.resize(changed.size() / 2);
+            MetaChangeForTest{key, changed}.commit(*account.store);
+        }
+        storage::StoreOptions options;
+        const SystemClock clock;
+        options.folder = folder.path();
+        options.clock = &clock;
+        auto store = storage::Store::open(options);
+        ASSERT_TRUE(store.ok());
+        partition::ItemCache cache(1 << 20);
+        WorkerPool workers("test", 1);
+        const auto catalog = Catalog::load({**store, cache, workers, clock});
+        EXPECT_EQ(code_of(catalog), "500");
+        EXPECT_NE(message_of(catalog).find(newer ? "newer version" : "damaged"), std::string::npos)
+            << message_of(catalog);
+        workers.stop();
+    }
 }
 
 }  // namespace

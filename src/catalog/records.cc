@@ -188,7 +188,6 @@ std::string encode(const Database& record) {
     std::string out = begin_value();
     append_bytes(out, record.id);
     append_version(out, record.version);
-    append_varint(out, record.next_container);
     append_varint(out, record.next_user);
     return out;
 }
@@ -199,7 +198,6 @@ Result<Database> decode_database(std::string_view key, std::string_view value) {
     out.rid.number = in.key.u32_be();
     out.id = in.value.bytes();
     out.version = take_version(in.value);
-    out.next_container = take_u32(in.value);
     out.next_user = take_u32(in.value);
     TRY_STATUS(in.finish());
     return out;

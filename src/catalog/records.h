@@ -36,7 +36,6 @@ struct Database {
     DatabaseRid rid;
     std::string id;
     Version version;
-    uint32_t next_container = 1;  ///< without the container bit
     uint32_t next_user = 1;
 };
 /// A range of a container's map; the rest of it is in the partition's own record.

@@ -15,7 +15,7 @@ Account account() {
     return {"secret", 0x2A3B4C5E, 3, 5};
 }
 Database database() {
-    return {kDatabaseRid, "db", kVersion, 2, 1};
+    return {kDatabaseRid, "db", kVersion, 1};
 }
 Container container() {
     Container out;
@@ -69,7 +69,7 @@ TEST(CatalogRecords, GoldenKeys) {
 TEST(CatalogRecords, GoldenValues) {
     const std::string version = "05652D74616781E2CFAA06";  // "e-tag", 1,700,000,001
     EXPECT_EQ(hex_encode_upper(encode(account())), "0106736563726574DE98EDD1020305");
-    EXPECT_EQ(hex_encode_upper(encode(database())), "01026462" + version + "0201");
+    EXPECT_EQ(hex_encode_upper(encode(database())), "01026462" + version + "01");
     EXPECT_EQ(hex_encode_upper(encode(container())),
               "010163" + version + "02787D" + "08070605040302011817161514131211" + "02030503" +
                   "02" + "01070100" + "02080100");

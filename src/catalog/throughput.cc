@@ -11,6 +11,7 @@
 namespace orrery::catalog {
 namespace {
 
+constexpr int64_t kFixedThroughputMax = 10'000;
 constexpr int64_t kManualPerPartition = 6'000;
 constexpr int64_t kAutoscalePerPartition = 10'000;
 constexpr int64_t kFreeContainers = limits::kSharedDatabaseContainersMax;
@@ -106,6 +107,13 @@ Status check_throughput(const ThroughputRequest& request) {
             return Status(errors::bad_request("incrementPercent must be between 0 and 100."));
     }
     return {};
+}
+
+Status check_fixed_throughput(const ThroughputRequest& request) {
+    if (request.autoscale_max.value_or(request.manual.value_or(0)) <= kFixedThroughputMax)
+        return {};
+    return Status(errors::bad_request(fmt::format(
+        "A container without partition key has at most {} RU/s.", kFixedThroughputMax)));
 }
 
 int64_t minimum_manual(int64_t highest_ever, int64_t storage_gb, int64_t containers) {

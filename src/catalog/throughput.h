@@ -13,6 +13,9 @@ namespace orrery::catalog {
 /// 400 for both kinds at once, or a value outside range and step.
 Status check_throughput(const ThroughputRequest& request);
 
+/// 400 for more than a container without partition key can have: it is one partition for ever.
+Status check_fixed_throughput(const ThroughputRequest& request);
+
 /// Lowest value an offer may be set to. `containers`: of a shared database; 0 for a container's
 /// offer.
 int64_t minimum_manual(int64_t highest_ever, int64_t storage_gb, int64_t containers);
