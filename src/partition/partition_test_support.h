@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <gtest/gtest.h>
 
 #include <future>
@@ -120,7 +121,7 @@ public:
     std::unique_ptr<ItemCache> cache;
     std::unique_ptr<storage::Store> store;
     std::shared_ptr<Partition> partition;
-    storage::Lsn last_lsn = 0;
+    std::atomic<storage::Lsn> last_lsn = 0;
     bool replayed = false;
 
 private:

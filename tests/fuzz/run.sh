@@ -25,7 +25,7 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 
 # Unit tests stay out of this build, and only the modules that the targets include are compiled.
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++ \
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Sanitized -DCMAKE_CXX_FLAGS_SANITIZED="-O1 -g1" -DCMAKE_CXX_COMPILER=clang++ \
     -DORRERY_FUZZ=ON -DORRERY_TESTS=OFF -DORRERY_SANITIZE=fuzzer-no-link,address,undefined >"$build.log" 2>&1 \
     || { cat "$build.log"; rm -f "$build.log"; echo "fuzz: 0 passed, ${#targets[@]} failed"; exit 1; }
 mv "$build.log" "$build/configure.log"
