@@ -129,7 +129,10 @@ public:
         }
         database_->filter().enable();
         committer_->start();
+        started_ = true;
         for (const PartitionId partition : state_.retired) retire_partition(partition);
+        for (const PartitionId partition : retired_before_start_) retire_partition(partition);
+        retired_before_start_.clear();
         return {};
     }
 
@@ -150,13 +153,17 @@ public:
 
     void retire_partition(PartitionId partition) override {
         database_->filter().retire(partition);
+        if (!started_) {
+            retired_before_start_.push_back(partition);
+            return;
+        }
         if (const ViewPtr newest = view()) {
             reclaimer_->retire(partition, static_cast<const detail::ViewImpl&>(*newest).sequence());
         }
     }
 
     Status flush() override {
-        if (read_only_) return {};
+        if (!started_) return {};  // nothing has been written
         TRY_STATUS(committer_->flush_index());
         const rocksdb::Status status = committer_->flush_memtables();
         if (status.ok()) return {};
@@ -237,7 +244,9 @@ private:
     std::shared_ptr<Database> database_;
     const OwnState state_;
     const bool read_only_;
+    std::atomic<bool> started_{false};
     std::atomic<bool> closed_{false};
+    std::vector<PartitionId> retired_before_start_;
     std::unique_ptr<Reclaimer> reclaimer_;
     std::unique_ptr<Committer> committer_;
 };
