@@ -25,17 +25,20 @@ public:
         if (!end_.empty()) options.iterate_upper_bound = &end_slice_;
         iterator_.reset(database.db().NewIterator(options, database.family(family)));
         direction == Direction::kForward ? iterator_->SeekToFirst() : iterator_->SeekToLast();
+        arrive();
     }
 
-    bool valid() const override { return iterator_->Valid(); }
-    std::string_view key() const override { return view_of(iterator_->key()); }
+    bool valid() const override { return valid_; }
+    std::string_view key() const override { return key_; }
     std::string_view value() const override { return view_of(iterator_->value()); }
     void next() override {
         direction_ == Direction::kForward ? iterator_->Next() : iterator_->Prev();
+        arrive();
     }
     void seek(std::string_view key) override {
         direction_ == Direction::kForward ? iterator_->Seek(slice(key))
                                           : iterator_->SeekForPrev(slice(key));
+        arrive();
     }
     Status status() const override {
         const rocksdb::Status status = iterator_->status();
@@ -44,6 +47,12 @@ public:
     }
 
 private:
+    /// Asks RocksDB once per step, not once per question.
+    void arrive() {
+        valid_ = iterator_->Valid();
+        if (valid_) key_ = view_of(iterator_->key());
+    }
+
     const std::shared_ptr<const View> view_;
     const Database& database_;  // kept by the view
     const std::string begin_;
@@ -52,6 +61,8 @@ private:
     rocksdb::Slice begin_slice_;
     rocksdb::Slice end_slice_;
     std::unique_ptr<rocksdb::Iterator> iterator_;
+    bool valid_ = false;
+    std::string_view key_;
 };
 
 /// The part of a run inside the range, and the position in it. Done when position is outside.
