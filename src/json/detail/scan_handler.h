@@ -13,6 +13,7 @@ inline constexpr uint32_t kScanDepthCap = 1024;
 struct ScanOptions {
     uint32_t depth_max = 0;
     bool refuse_duplicate_names = true;
+    bool check_utf8 = true;
 };
 
 /// What a scan reports, in text order. `at` points into the text. All calls are resolved at compile

@@ -92,9 +92,10 @@ private:
 template <typename Handler>
 bool Scanner<Handler>::start_text() {
     if (end_ - begin_ > int64_t{UINT32_MAX}) return fail("the text is too long", end_);
-    if (const char* bad = find_bad_utf8({begin_, static_cast<size_t>(end_ - begin_)});
-        bad != nullptr)
-        return fail("malformed UTF-8", bad);
+    if (options_.check_utf8) {
+        const char* bad = find_bad_utf8({begin_, static_cast<size_t>(end_ - begin_)});
+        if (bad != nullptr) return fail("malformed UTF-8", bad);
+    }
     if (std::string_view(begin_, static_cast<size_t>(end_ - begin_)).starts_with("\xEF\xBB\xBF"))
         return fail("a byte order mark is not allowed");
     skip_space();
