@@ -83,6 +83,11 @@ void Binder::refuse_in_subquery(const ast::Query& q) {
 
 // --- FROM ---------------------------------------------------------------------------------------
 
+std::string_view source_name(const ast::Source& s) {
+    if (!s.alias.empty() || s.collection == nullptr) return s.alias;
+    return natural_name(*s.collection);
+}
+
 BoundSource Binder::source(const ast::Source& s, size_t index, Scope& scope, bool root_driven) {
     BoundSource bound;
     bound.iterate = s.iterate;
@@ -108,14 +113,7 @@ BoundSource Binder::source(const ast::Source& s, size_t index, Scope& scope, boo
                 s.collection->kind == ExprKind::kIdentifier ? Origin::kItem : Origin::kItemPath;
         }
     }
-    binding.name = s.alias;
-    if (binding.name.empty() && s.collection != nullptr) {
-        if (s.collection->kind == ExprKind::kIdentifier) {
-            binding.name = s.collection->name;
-        } else if (s.collection->kind == ExprKind::kPath && s.collection->steps.back().is_name()) {
-            binding.name = s.collection->steps.back().name;
-        }
-    }
+    binding.name = source_name(s);
     // A source without a name still needs a slot for SELECT *.
     binding.slot = query_.slot_count_++;
     bound.slot = binding.slot;
@@ -190,16 +188,11 @@ Bound Binder::star(const ast::Query& q, const Scope& scope) {
     return nothing();
 }
 
-namespace {
-
-/// The output name of an unaliased SELECT item; empty if it has none.
 std::string_view natural_name(const Expr& e) {
     if (e.kind == ExprKind::kIdentifier) return e.name;
     if (e.kind == ExprKind::kPath && e.steps.back().is_name()) return e.steps.back().name;
     return {};
 }
-
-}  // namespace
 
 Bound Binder::select_list(const ast::Query& q, Scope& scope) {
     std::vector<std::string_view> names;

@@ -77,6 +77,13 @@ struct ParsedBody {
 };
 Result<std::unique_ptr<ParsedBody>> parse_body(const Call& call);
 
+/// What a query body holds; `parameters` borrows from the parsed body. 400 for another form.
+struct QueryBody {
+    std::string text;
+    json::Value parameters;
+};
+Result<QueryBody> query_of(const json::Value& body);
+
 /// Answers a query over metadata resources (their JSON texts, and what `WHERE` should see of each;
 /// one resource may have several such forms).
 struct QueriedResource {

@@ -1,4 +1,4 @@
-// Queries over items and over metadata, query plans, patch conditions.
+// Queries over items and over metadata, patch conditions.
 #include "query/query.h"
 
 #include <fmt/format.h>
@@ -11,21 +11,16 @@
 #include "json/write.h"
 
 namespace orrery::rest {
-namespace {
-
-using engine::Access;
-
-struct QueryBody {
-    std::string text;
-    json::Value parameters;
-};
-
 Result<QueryBody> query_of(const json::Value& body) {
     const json::Value text = body.member("query");
     if (!text.is_string())
         return errors::bad_request(R"(A query body must be {"query":"…","parameters":[{"name":"@x","value":…}]}.)");
     return QueryBody{std::string(text.as_string()), body.member("parameters")};
 }
+
+namespace {
+
+using engine::Access;
 
 void add_query_metrics(const CallPtr& call, const engine::QueryAnswer& page) {
     const auto wanted = call->headers.boolean(HeaderName::kPopulateQueryMetrics);
@@ -41,16 +36,6 @@ void add_query_metrics(const CallPtr& call, const engine::QueryAnswer& page) {
                     static_cast<double>(page.elapsed_us) / 1000.0, page.retrieved_items, page.retrieved_bytes,
                     page.rows.size(), page.output_bytes, ratio));
 }
-
-/// A plan that leaves the work to the server: the client sends the original text to each range and
-/// passes the rows through.
-constexpr std::string_view kPassThroughPlan =
-    R"({"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,)"
-    R"("limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],)"
-    R"("aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,)"
-    R"("hasNonStreamingOrderBy":false,"dCountInfo":null},)"
-    R"("queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}],)"
-    R"("hybridSearchQueryInfo":null})";
 
 Status run_item_query(const CallPtr& call) {
     TRY(const auto scope, feed_scope(*call));
@@ -83,25 +68,6 @@ Status run_item_query(const CallPtr& call) {
 
 void handle_item_query(const CallPtr& call) {
     on_worker(call, [call] { return run_item_query(call); });
-}
-
-void handle_query_plan(const CallPtr& call) {
-    on_worker(call, [call]() -> Status {
-        TRY_STATUS(authorize(call->principal, Access::kContainerRead, {call->container.get(), std::nullopt, {}}));
-        TRY(const auto body, parse_body(*call));
-        TRY(const auto parsed, query_of(body->value));
-        TRY(const auto compiled, query::compile(parsed.text));
-        // With one range the server does everything. With several, only queries without state
-        // between rows may be sent to each range and simply put together.
-        const bool by_key = call->headers[HeaderName::kPartitionKey].data() != nullptr;
-        if (call->container->ranges->ranges.size() > 1 && !compiled->is_streaming() && !by_key)
-            return Status(errors::not_supported(
-                "A query plan for ORDER BY, GROUP BY, aggregates, DISTINCT, TOP or OFFSET LIMIT over several "
-                "partition key ranges",
-                "Limit the query to one partition key, or use an SDK that sends queries whole (JavaScript, Python, Go)."));
-        reply(call, Answer{}, std::string(kPassThroughPlan));
-        return {};
-    });
 }
 
 void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std::string_view array_name,

@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "x-ms-read-key-type",
     "x-ms-session-token",
     "x-ms-start-epk",
+    "x-ms-cosmos-supported-query-features",
     "x-ms-version",
     "x-ms-date",
 };

@@ -50,6 +50,7 @@ enum class HeaderName : uint8_t {
     kReadKeyType,
     kSessionToken,
     kStartEpk,
+    kSupportedQueryFeatures,
     kVersion,
     kXDate,
     kCount,

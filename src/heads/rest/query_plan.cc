@@ -1,0 +1,133 @@
+// Query plans, for SDKs that send a query to each partition key range and merge the answers.
+#include <fmt/format.h>
+
+#include "base/encoding.h"
+#include "heads/rest/handlers.h"
+#include "json/write.h"
+#include "query/key_ranges.h"
+#include "query/query.h"
+#include "query/rewrite.h"
+
+namespace orrery::rest {
+namespace {
+
+using engine::Access;
+using query::QueryPlan;
+
+std::string quoted(std::string_view text) {
+    std::string out;
+    json::write_string(out, text);
+    return out;
+}
+
+/// The JSON texts `items` as an array.
+std::string array_of(const std::vector<std::string>& items) {
+    return fmt::format("[{}]", fmt::join(items, ","));
+}
+
+std::vector<std::string> all_quoted(const std::vector<std::string>& texts) {
+    std::vector<std::string> out;
+    for (const auto& text : texts) out.push_back(quoted(text));
+    return out;
+}
+
+std::string number_or_null(const std::optional<uint64_t>& number) {
+    return number ? std::to_string(*number) : "null";
+}
+
+std::string_view distinct_name(query::DistinctType type) {
+    switch (type) {
+        case query::DistinctType::kNone:
+            return "None";
+        case query::DistinctType::kInOrder:
+            return "Ordered";
+        case query::DistinctType::kAnyOrder:
+            return "Unordered";
+    }
+    return "";
+}
+
+/// Clients test members for `=== false` and read lengths: every member is always there.
+std::string plan_json(const QueryPlan& plan) {
+    std::vector<std::string> directions, aliases, types, aggregates;
+    for (const bool descending : plan.order_by_descending)
+        directions.emplace_back(descending ? "\"Descending\"" : "\"Ascending\"");
+    for (const auto& alias : plan.group_by_aliases) {
+        aliases.push_back(quoted(alias.name));
+        types.push_back(
+            aliases.back() + ":" +
+            (alias.aggregate ? quoted(query::aggregate_name(*alias.aggregate)) : "null"));
+    }
+    for (const auto kind : plan.aggregates)
+        aggregates.push_back(quoted(query::aggregate_name(kind)));
+    return fmt::format(
+        R"({{"distinctType":"{}","top":{},"offset":{},"limit":{},"orderBy":{},"orderByExpressions":{},)"
+        R"("groupByExpressions":{},"groupByAliases":{},"aggregates":{},"groupByAliasToAggregateType":{{{}}},)"
+        R"("rewrittenQuery":{},"hasSelectValue":{},"hasNonStreamingOrderBy":{},"dCountInfo":{}}})",
+        distinct_name(plan.distinct), number_or_null(plan.top), number_or_null(plan.offset),
+        number_or_null(plan.limit), array_of(directions),
+        array_of(all_quoted(plan.order_by_expressions)),
+        array_of(all_quoted(plan.group_by_expressions)), array_of(aliases), array_of(aggregates),
+        fmt::join(types, ","), quoted(plan.rewritten_query), plan.has_select_value,
+        plan.has_non_streaming_order_by,
+        plan.dcount_alias ? fmt::format(R"({{"dCountAlias":{}}})", quoted(*plan.dcount_alias))
+                          : "null");
+}
+
+std::string ranges_json(const std::vector<query::KeyRange>& ranges) {
+    std::vector<std::string> out;
+    for (const auto& range : ranges)
+        out.push_back(fmt::format(
+            R"({{"min":"{}","max":"{}","isMinInclusive":true,"isMaxInclusive":{}}})",
+            hex_encode_upper(range.min), hex_encode_upper(range.max), range.max_inclusive));
+    return array_of(out);
+}
+
+Result<std::string> make_answer(const Call& call) {
+    const auto& container = *call.container;
+    TRY(const auto body, parse_body(call));
+    TRY(const auto parsed, query_of(body->value));
+    TRY(const auto compiled, query::compile(parsed.text));
+    TRY(const auto parameters, query::Parameters::bind(*compiled, parsed.parameters));
+    const auto ranges = query::key_ranges(*compiled, parameters, container.settings->key);
+    query::PlanScope scope;
+    scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();
+    if (call.headers.has(HeaderName::kPartitionKey)) {
+        TRY(const auto asked, feed_scope(call));
+        scope.one_key_by_request = asked.full_key;
+    }
+    scope.one_range = container.ranges->ranges.size() == 1;
+    TRY(const auto plan, query::make_plan(*compiled, parameters, scope));
+    if (call.headers.has(HeaderName::kSupportedQueryFeatures))
+        TRY_STATUS(query::check_features(plan, call.headers[HeaderName::kSupportedQueryFeatures]));
+    return fmt::format(
+        R"({{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{},"queryRanges":{},"hybridSearchQueryInfo":null}})",
+        plan_json(plan), ranges_json(ranges));
+}
+
+/// Mistakes in the query are reported in the same words as for a query, behind this introduction.
+Error plan_error(const Error& error) {
+    if (error.http_status != 400) return error;
+    std::string details = error.message;
+    if (error.form == ErrorForm::kNested)
+        details = fmt::format(R"({{"Errors":[{}]}})", quoted(error.message));
+    Error out = error;
+    out.message = "Gateway Failed to Retrieve Query Plan: Message: " + details;
+    out.form = ErrorForm::kGateway;
+    return out;
+}
+
+}  // namespace
+
+void handle_query_plan(const CallPtr& call) {
+    on_worker(call, [call]() -> Status {
+        TRY_STATUS(authorize(call->principal, Access::kContainerRead,
+                             {call->container.get(), std::nullopt, {}}));
+        auto answer = make_answer(*call);
+        if (!answer.ok()) return Status(plan_error(answer.error()));
+        reply(call, Answer{}, std::move(*answer));
+        return {};
+    });
+}
+
+}  // namespace orrery::rest
