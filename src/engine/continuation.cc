@@ -7,7 +7,9 @@
 namespace orrery::engine {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+// Kinds and versions of tokens; 1 is retired.
+constexpr uint8_t kFeed = 2;
+constexpr uint8_t kQuery = 3;
 constexpr size_t kMacBytes = 16;
 
 Error bad_token() {
@@ -18,35 +20,58 @@ Error bad_token() {
 
 }  // namespace
 
-std::string ContinuationTokens::encode(const ContinuationPosition& position) const {
-    std::string payload;
-    payload.push_back(static_cast<char>(kVersion));
-    append_u64_le(payload, position.scope_hash);
-    append_bytes(payload, position.docref);
-    append_bytes(payload, position.partial_docref);
-    append_varint(payload, position.rows_done);
+std::string ContinuationTokens::seal(std::string payload) const {
     const auto mac = key_.sign(payload);
     payload.append(mac.data(), kMacBytes);
     return base64_encode(payload);
 }
 
-Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token, uint64_t expected_scope_hash) const {
+Result<std::string> ContinuationTokens::open(std::string_view token) const {
     const auto bytes = base64_decode(token);
     if (!bytes || bytes->size() <= kMacBytes) return bad_token();
     const std::string_view payload(bytes->data(), bytes->size() - kMacBytes);
     const auto mac = key_.sign(payload);
     if (!equal_constant_time({mac.data(), kMacBytes}, std::string_view(*bytes).substr(payload.size())))
         return bad_token();
-    ByteReader reader(payload);
-    const uint8_t version = reader.u8();
+    return std::string(payload);
+}
+
+std::string ContinuationTokens::encode(const ContinuationPosition& position) const {
+    std::string payload(1, static_cast<char>(kFeed));
+    append_u64_le(payload, position.scope_hash);
+    append_bytes(payload, position.docref);
+    return seal(std::move(payload));
+}
+
+Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token, uint64_t expected_scope_hash) const {
+    const Result<std::string> payload = open(token);
+    if (!payload.ok()) return payload.error();
+    ByteReader reader(*payload);
+    const uint8_t kind = reader.u8();
     ContinuationPosition position;
     position.scope_hash = reader.u64_le();
     position.docref = std::string(reader.bytes());
-    position.partial_docref = std::string(reader.bytes());
-    position.rows_done = reader.varint();
-    if (!reader.ok() || !reader.at_end() || version != kVersion || position.scope_hash != expected_scope_hash)
+    if (!reader.ok() || !reader.at_end() || kind != kFeed || position.scope_hash != expected_scope_hash)
         return bad_token();
     return position;
+}
+
+std::string ContinuationTokens::encode_query(std::string_view position, uint64_t scope_hash) const {
+    std::string payload(1, static_cast<char>(kQuery));
+    append_u64_le(payload, scope_hash);
+    append_bytes(payload, position);
+    return seal(std::move(payload));
+}
+
+Result<std::string> ContinuationTokens::decode_query(std::string_view token, uint64_t expected_scope_hash) const {
+    const Result<std::string> payload = open(token);
+    if (!payload.ok()) return payload.error();
+    ByteReader reader(*payload);
+    const uint8_t kind = reader.u8();
+    const uint64_t scope = reader.u64_le();
+    const std::string_view position = reader.bytes();
+    if (!reader.ok() || !reader.at_end() || kind != kQuery || scope != expected_scope_hash) return bad_token();
+    return std::string(position);
 }
 
 }  // namespace orrery::engine

@@ -12,9 +12,7 @@ namespace orrery::engine {
 /// Where a feed or query goes on. Holds no partition ids, so it survives restart, split and merge.
 struct ContinuationPosition {
     uint64_t scope_hash = 0;   ///< of container, scope and query: a token fits its own request only
-    std::string docref;         ///< last item that is done with
-    std::string partial_docref; ///< the item after it, when only its first `rows_done` rows went out
-    uint64_t rows_done = 0;     ///< of that item; for results computed whole: of the result
+    std::string docref;        ///< last item that is done with
 };
 
 /// Signed, stateless text form, safe in a header.
@@ -24,8 +22,15 @@ public:
     std::string encode(const ContinuationPosition& position) const;
     /// 400 when malformed, altered, or made for another request.
     Result<ContinuationPosition> decode(std::string_view token, uint64_t expected_scope_hash) const;
+    /// The same for queries, whose positions are made and understood by `query`.
+    std::string encode_query(std::string_view position, uint64_t scope_hash) const;
+    Result<std::string> decode_query(std::string_view token, uint64_t expected_scope_hash) const;
 
 private:
+    std::string seal(std::string payload) const;
+    /// The payload of an unaltered token.
+    Result<std::string> open(std::string_view token) const;
+
     HmacKey key_;
 };
 

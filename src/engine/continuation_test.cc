@@ -11,7 +11,6 @@ ContinuationPosition position() {
     ContinuationPosition made;
     made.scope_hash = 0x1122334455667788;
     made.docref = std::string("\0\xFF docref 8 bytes", 17);
-    made.rows_done = 300;
     return made;
 }
 
@@ -20,18 +19,20 @@ TEST(ContinuationTest, RoundTrip) {
     const auto decoded = tokens.decode(tokens.encode(position()), position().scope_hash);
     ASSERT_TRUE(decoded.ok());
     EXPECT_EQ(decoded->docref, position().docref);
-    EXPECT_EQ(decoded->partial_docref, "");
-    EXPECT_EQ(decoded->rows_done, 300u);
-    auto partial = position();
-    partial.partial_docref = "next";
-    EXPECT_EQ(tokens.decode(tokens.encode(partial), partial.scope_hash)->partial_docref, "next");
+}
+
+TEST(ContinuationTest, QueryPositionsAreTheirOwnKind) {
+    const ContinuationTokens tokens("secret");
+    const std::string token = tokens.encode_query("where it stands", 7);
+    EXPECT_EQ(*tokens.decode_query(token, 7), "where it stands");
+    EXPECT_FALSE(tokens.decode_query(token, 8).ok());
+    EXPECT_FALSE(tokens.decode(token, 7).ok());
+    EXPECT_FALSE(tokens.decode_query(tokens.encode(position()), position().scope_hash).ok());
 }
 
 TEST(ContinuationTest, SafeInAHeaderAndShort) {
     auto longest = position();
     longest.docref = std::string(32, '\xFF');
-    longest.partial_docref = longest.docref;
-    longest.rows_done = UINT64_MAX;
     const std::string text = ContinuationTokens("secret").encode(longest);
     // Clients may limit tokens to 1 KB (responsecontinuationtokenlimitinkb).
     EXPECT_LT(text.size(), 256u);

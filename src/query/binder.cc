@@ -351,6 +351,9 @@ void Binder::note_properties(const ast::Query& q, const Level& level) {
                             q.value->name == query_.item_alias_;
     query_.returns_whole_item_ =
         item_source && !level.grouped && (q.select_kind == ast::SelectKind::kStar || names_item);
+    query_.needs_ = item_needs(q, query_.returns_whole_item_ && !q.distinct);
+    query_.selection_ = json::Selection(query_.needs_.whole ? std::vector<json::MemberPath>{{}}
+                                                            : query_.needs_.paths);
     const auto composes = [](const Expr& e) {
         if (count_aggregates(e) == 0) return false;
         const FunctionSpec* spec = e.kind == ExprKind::kCall ? find_function(e.name) : nullptr;

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "json/select.h"
+#include "query/item_needs.h"
 #include "query/level.h"
 #include "query/like.h"
 #include "query/parser.h"
@@ -40,6 +42,10 @@ public:
     bool composes_aggregates() const { return composes_aggregates_; }
     /// The name under which WHERE and SELECT see the item itself; empty when they do not.
     std::string_view item_alias() const { return item_alias_; }
+    /// What evaluation looks at; where returns_whole_item(), the rows themselves not counted.
+    const ItemNeeds& needs() const { return needs_; }
+    /// The same for json::parse_selected.
+    const json::Selection& selection() const { return selection_; }
 
 private:
     friend class Binder;
@@ -52,6 +58,8 @@ private:
     bool has_udf_ = false;
     bool composes_aggregates_ = false;
     std::string_view item_alias_;
+    ItemNeeds needs_;
+    json::Selection selection_;
     // What nodes point to and an arena cannot destroy.
     std::vector<std::unique_ptr<const LikePattern>> patterns_;
     std::vector<std::unique_ptr<const ValueSet>> sets_;

@@ -131,6 +131,7 @@ public:
         : decisive_(op == ast::Op::kOr ? Truth::kTrue : Truth::kFalse), operands_(operands) {}
     json::Value eval(EvalContext& context) const override { return to_value(test(context)); }
     Truth test(EvalContext& context) const override;
+    std::span<const Node* const> operands() const { return operands_; }
 
 private:
     Truth decisive_;  // the operand value that settles the result

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/errors.h"
+#include "query/evaluation.h"
 #include "query/limits.h"
 #include "query/number.h"
 #include "query/run.h"
@@ -61,29 +62,6 @@ const Clock& system_clock() {
     static const SystemClock instance;
     return instance;
 }
-
-/// Slots and context of one evaluation.
-class Evaluation {
-public:
-    Evaluation(const CompiledQuery& query, const Parameters& parameters) {
-        if (query.slot_count() > std::size(fixed_)) more_.resize(query.slot_count());
-        context.slots = more_.empty() ? fixed_ : more_.data();
-        context.parameters = parameters.values().data();
-        context.udf = parameters.environment().udf;
-        context.clock = parameters.environment().clock;
-        context.static_now_us = parameters.start_us();
-    }
-    void begin(const Value& item, json::Arena& arena) {
-        context.slots[kItemSlot] = item;
-        context.arena = &arena;
-        context.begin_item();
-    }
-    EvalContext context;
-
-private:
-    Value fixed_[8];
-    std::vector<Value> more_;
-};
 
 /// A number that JSON cannot express is no row.
 bool is_expressible(const Value& v) {

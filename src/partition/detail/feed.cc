@@ -1,13 +1,13 @@
 #include "base/errors.h"
 #include "json/document.h"
 #include "partition/detail/partition_impl.h"
+#include "partition/docref_bounds.h"
 #include "partition/expiry.h"
 
 namespace orrery::partition::detail {
 namespace {
 
-/// The item keys that may belong to a range of EPKs. Docrefs hold the first bytes of hashes only,
-/// so the EPK in the item decides; but one key, or one hierarchical prefix, is one run.
+/// The item keys that may belong to a range of EPKs.
 struct KeyRange {
     std::string begin;
     std::string end;
@@ -16,16 +16,9 @@ struct KeyRange {
 KeyRange keys_of(storage::PartitionId partition, const PartitionKeyDefinition& definition,
                  const EpkRange& range) {
     const std::string prefix = storage::keys::partition(partition);
-    if (!range.min.empty() && range == range_of_key(range.min)) {
-        const std::string run = prefix + docref_prefix(definition, range.min);
-        return {run, prefix_successor(run)};
-    }
-    constexpr size_t kLevelBytes = 8;
-    std::string first = range.min.substr(0, kLevelBytes);
-    first.resize(kLevelBytes, '\0');
-    std::string last = range.max.substr(0, kLevelBytes);
-    last.resize(kLevelBytes, '\xFF');
-    return {prefix + first, prefix_successor(prefix + last)};
+    const DocrefBounds bounds = docref_bounds(definition, range);
+    return {prefix + bounds.begin,
+            bounds.end.empty() ? prefix_successor(prefix) : prefix + bounds.end};
 }
 
 /// A page looks at no more than this many items that it leaves out, so that it ends in bounded

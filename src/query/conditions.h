@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "index/lookup.h"
+#include "index/policy.h"
+#include "query/compile.h"
+#include "query/query.h"
+
+/// What a WHERE clause says about index entries.
+namespace orrery::query {
+
+using IndexPathSteps = std::vector<index::PathStep>;
+
+/// Kinds of index work, cheapest first (service-model §3.3).
+enum class LookupKind : uint8_t { kSeek, kPreciseScan, kExpandedScan, kFullIndexScan };
+
+/// A set of items, described by index entries. `exact`: precisely the items for which the
+/// expression is true, up to entries that are partial (they say "perhaps"); otherwise a superset.
+struct Condition {
+    enum class Kind : uint8_t { kTerms, kAll, kAny };
+    Kind kind = Kind::kTerms;
+    bool exact = true;
+
+    // kAll, kAny
+    std::vector<Condition> parts;
+
+    // kTerms: items with an entry in `ranges` (normalized; none: no item) whose value passes `test`
+    IndexPathSteps path;
+    std::vector<index::TermRange> ranges;
+    const Node* test = nullptr;  ///< null: every entry counts
+    LookupKind lookup = LookupKind::kSeek;
+    uint32_t seeks = 0;  ///< of the RU formula
+
+    bool is_never() const { return kind == Kind::kTerms && ranges.empty(); }
+    /// One entry per item at most.
+    bool is_member_path() const;
+    bool is_single_term() const {
+        return kind == Kind::kTerms && ranges.size() == 1 && ranges[0].single && test == nullptr;
+    }
+};
+
+/// One operand of the outermost AND.
+struct Conjunct {
+    const ast::Expr* syntax = nullptr;
+    const Node* node = nullptr;
+    std::optional<Condition> condition;  ///< nullopt: the index cannot help
+};
+
+struct Filter {
+    std::vector<Conjunct> conjuncts;
+    /// Paths that some conjunct would look up if they were indexed.
+    std::vector<IndexPathSteps> missing_paths;
+
+    /// The index decides the whole WHERE clause (partial entries aside).
+    bool is_exact() const;
+    uint64_t seeks() const;
+};
+
+/// What the analysis asks about the index.
+struct IndexFacts {
+    std::function<bool(const IndexPathSteps&)> is_indexed;
+    /// Items that lack the path have an entry, too.
+    std::function<bool(const IndexPathSteps&)> posts_undefined;
+};
+
+/// Takes the WHERE clause of the outermost level apart.
+Filter analyze_filter(const CompiledQuery& query, const Parameters& parameters,
+                      const IndexFacts& facts);
+
+/// Whether `node` holds for an item that has only `value` at `path` (a member path).
+bool holds_for_value(const CompiledQuery& query, const Parameters& parameters, const Node& node,
+                     const IndexPathSteps& path, const json::Value& value, json::Arena& arena);
+
+/// `value` wrapped as an item that has nothing but this path.
+json::Value item_with(const IndexPathSteps& path, const json::Value& value, json::Arena& arena);
+
+}  // namespace orrery::query

@@ -1,0 +1,681 @@
+// ORDER BY: per segment either the index in its order or a sort, merged over the segments.
+#include <absl/container/flat_hash_set.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <queue>
+
+#include "base/bytes.h"
+#include "base/errors.h"
+#include "index/terms.h"
+#include "query/detail/page_run.h"
+#include "query/nodes.h"
+
+namespace orrery::query::detail {
+
+using json::Value;
+using storage::Docref;
+
+namespace {
+
+constexpr uint64_t kEntryCost = 3;
+constexpr uint64_t kFetchCost = 60;
+constexpr uint64_t kListMax = 1'000'000;
+constexpr uint64_t kCountMax = 65'536;
+
+/// An index term without the cut: orders values that share their first bytes.
+void append_uncut_term(std::string& out, const Value& value) {
+    std::string term;
+    if (!index::append_term(term, value) || !value.is_string()) {
+        out += term;
+        return;
+    }
+    out.push_back(term[0]);
+    append_delimited(out, value.as_string());
+}
+
+void invert(std::string& bytes, size_t from) {
+    for (size_t i = from; i < bytes.size(); ++i) bytes[i] = static_cast<char>(~bytes[i]);
+}
+
+/// Sets of docrefs with look-ups by string_view.
+struct DocrefHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view docref) const {
+        return std::hash<std::string_view>()(docref);
+    }
+};
+using DocrefSet = absl::flat_hash_set<std::string, DocrefHash, std::equal_to<>>;
+
+/// An item in its place: keys compare as bytes.
+struct Placed {
+    std::string key;   ///< uncut
+    std::string term;  ///< as in the index
+    Docref docref;
+    std::string document;
+    bool undecided = false;  ///< `key` is not known yet
+};
+
+/// The order of the result.
+class Before {
+public:
+    explicit Before(const SortOrder& order) : order_(order) {}
+    int compare(std::string_view key_a, const Docref& a, std::string_view key_b, const Docref& b) const {
+        const int keys = key_a.compare(key_b);
+        if (keys != 0) return order_.backward ? -keys : keys;
+        if (order_.by_rid) {
+            if (a.item_number() == b.item_number()) return 0;
+            return (a.item_number() < b.item_number()) != order_.rid_descending ? -1 : 1;
+        }
+        const int docrefs = a.bytes().compare(b.bytes());
+        return order_.backward ? -docrefs : docrefs;
+    }
+    bool operator()(const Placed& a, const Placed& b) const {
+        return compare(a.key, a.docref, b.key, b.docref) < 0;
+    }
+
+private:
+    const SortOrder& order_;
+};
+
+bool is_rewritten_for_merge(const ast::Query& q) {
+    bool rid = false;
+    bool items = false;
+    for (const ast::SelectItem& item : q.items) {
+        items |= item.alias == "orderByItems";
+        rid |= item.alias.empty() && item.expr->kind == ast::ExprKind::kPath &&
+               item.expr->steps.back().is_name() && item.expr->steps.back().name == "_rid";
+    }
+    return rid && items;
+}
+
+}  // namespace
+
+// --- how the order can be had -------------------------------------------------------------------
+
+namespace {
+
+/// The path of an ORDER BY key from the item; nullopt when it goes through an array.
+std::optional<IndexPathSteps> key_path(const ast::Query& q, const ast::Expr& e, bool& through_array) {
+    IndexPathSteps steps;
+    through_array = false;
+    const auto append = [&](std::span<const ast::Step> more) {
+        for (const ast::Step& step : more) {
+            if (step.is_name()) {
+                steps.push_back({false, std::string(step.name)});
+            } else {
+                through_array = true;
+                return;
+            }
+        }
+    };
+    // A key names the item's alias, or a source that is a path of the item.
+    const ast::Expr* source = q.sources[0].collection;
+    if (source == nullptr) return std::nullopt;
+    if (source->kind == ast::ExprKind::kPath) append(source->steps);
+    if (e.kind == ast::ExprKind::kPath && !through_array) append(e.steps);
+    if (steps.empty()) return std::nullopt;
+    return steps;
+}
+
+}  // namespace
+
+Result<SortOrder> PageRun::sort_order() const {
+    const Level& root = request_.query.root();
+    const ast::Query& q = request_.query.syntax();
+    SortOrder order;
+    order.by_rid = is_rewritten_for_merge(q);
+    order.rid_descending = root.order_by[0].descending;
+    order.backward = root.order_by[0].descending;
+    if (root.order_by.size() > 1) {
+        TRY(SortOrder composite, composite_order());
+        composite.by_rid = order.by_rid;
+        composite.rid_descending = order.rid_descending;
+        return composite;
+    }
+    bool through_array = false;
+    const auto path = key_path(q, *q.order_by[0].expr, through_array);
+    if (!path || through_array) return order;  // sorted
+    const partition::ContainerSettings& settings = *request_.settings;
+    if (request_.use_index && !index::path_is_indexed(settings.indexing, *path))
+        return errors::bad_request(
+            "The index path corresponding to the specified order-by item is excluded.");
+    order.steps = *path;
+    order.path = index::path_hash(settings.path_key, *path);
+    if (!request_.use_index || !settings.path_usable(*path)) return order;
+    order.from_index = true;
+    std::vector<index::TermRange> ranges{index::term_ranges::undefined(),
+                                         index::term_ranges::defined()};
+    for (const Conjunct& conjunct : filter_.conjuncts) {
+        if (!conjunct.condition || conjunct.condition->kind != Condition::Kind::kTerms ||
+            conjunct.condition->path != *path)
+            continue;
+        ranges = index::term_ranges::intersect(ranges, conjunct.condition->ranges);
+    }
+    const bool undefined_wanted =
+        !ranges.empty() && ranges[0].begin == index::term_ranges::undefined().begin;
+    // Every item has an id and a time.
+    const bool always_there = path->size() == 1 && ((*path)[0].name == "id" || (*path)[0].name == "_ts");
+    order.needs_undefined = undefined_wanted && !always_there && !settings.undefined_usable(*path);
+    if (order.needs_undefined) ranges.erase(ranges.begin());
+    order.ranges = std::move(ranges);
+    return order;
+}
+
+Result<SortOrder> PageRun::composite_order() const {
+    const Level& root = request_.query.root();
+    const ast::Query& q = request_.query.syntax();
+    const partition::ContainerSettings& settings = *request_.settings;
+    SortOrder order;
+    std::vector<IndexPathSteps> keys;
+    for (const ast::OrderItem& item : q.order_by) {
+        bool through_array = false;
+        auto path = key_path(q, *item.expr, through_array);
+        if (!path || through_array) path.emplace();
+        keys.push_back(std::move(*path));
+    }
+    for (const index::CompositeIndex& composite : settings.indexing.composites) {
+        if (composite.members.size() != keys.size()) continue;
+        bool same = true;
+        bool reversed = true;
+        for (size_t i = 0; i < keys.size(); ++i) {
+            const auto& member = composite.members[i];
+            const bool path = member.steps == keys[i];
+            same &= path && member.descending == root.order_by[i].descending;
+            reversed &= path && member.descending != root.order_by[i].descending;
+        }
+        if (!same && !reversed) continue;
+        order.composite = &composite;
+        order.backward = reversed;
+        order.path = index::composite_hash(settings.path_key, composite);
+        order.from_index = request_.use_index && settings.composite_usable(composite);
+        // Leading members that the filter fixes narrow the walk.
+        std::string prefix;
+        for (const auto& member : composite.members) {
+            const Conjunct* fixed = nullptr;
+            for (const Conjunct& conjunct : filter_.conjuncts)
+                if (conjunct.condition && conjunct.condition->is_single_term() &&
+                    conjunct.condition->path == member.steps)
+                    fixed = &conjunct;
+            if (fixed == nullptr) break;
+            std::string term = fixed->condition->ranges[0].begin;
+            if (static_cast<uint8_t>(term[0]) >= 0x60) break;  // arrays and objects have no place here
+            if (member.descending) invert(term, 0);
+            prefix += term;
+        }
+        order.ranges = {{prefix, prefix.empty() ? std::string(1, '\xFF') : prefix_successor(prefix), false}};
+        return order;
+    }
+    if (!request_.use_index) {
+        // Compared in the directions of the query itself.
+        return order;
+    }
+    return errors::bad_request(
+        "The order by query does not have a corresponding composite index that it can be served from.");
+}
+
+/// The place of an item; `cut`: as its index entry says it.
+std::string PageRun::sort_key(LoadedItem& item, bool cut) {
+    const Level& root = request_.query.root();
+    std::string out;
+    for (size_t i = 0; i < root.order_by.size(); ++i) {
+        Value value = rows_->key(item, i);
+        const bool several = root.order_by.size() > 1;
+        // In several keys what is no scalar counts as missing.
+        if (several && !value.is_scalar()) value = Value();
+        const size_t from = out.size();
+        if (cut) {
+            index::append_term(out, value);
+        } else {
+            append_uncut_term(out, value);
+        }
+        if (!several) continue;
+        const bool descending = order_.composite != nullptr ? order_.composite->members[i].descending
+                                                            : root.order_by[i].descending;
+        if (descending) invert(out, from);
+    }
+    return out;
+}
+
+// --- one segment --------------------------------------------------------------------------------
+
+/// The matching items of one segment in order, from the position on. Owned by one thread.
+class OrderedSegment {
+public:
+    OrderedSegment(PageRun& run, Segment segment) : run_(run), segment_(std::move(segment)) {
+        report_.partition = segment_.partition;
+    }
+
+    Status open(uint64_t rows_wanted);
+    /// Makes head() the next item; false at the end.
+    Result<bool> advance();
+    const Placed& head() const { return ready_.front(); }
+    void pop() { ready_.pop_front(); }
+    bool empty() const { return ready_.empty(); }
+    size_t partition() const { return segment_.partition; }
+    bool at_end() const { return ready_.empty() && (sorted_ || stage_ == Stage::kEnd); }
+    /// How far a segment has looked that ran out of time.
+    struct Frontier {
+        std::string term;
+        std::string docref;
+    };
+    const Frontier& frontier() const { return frontier_; }
+    AccessReport& report() { return report_; }
+
+private:
+    const PageRequest& request() const { return run_.request_; }
+    const SortOrder& order() const { return run_.order_; }
+    Status sort_all(Access access, uint64_t rows_wanted);
+    Status walk();
+    Status scan_undefined();
+    void open_range();
+    /// Loads candidates, keeps those that match and come after the position.
+    Status keep_matching(std::vector<Placed> candidates, bool sort);
+    Result<bool> matches(std::string_view document, const Docref& docref);
+    bool after_position(const Placed& item) const;
+
+    enum class Stage : uint8_t { kUndefined, kWalk, kEnd };
+
+    AccessReport report_;
+    Frontier frontier_;
+    PageRun& run_;
+    const Segment segment_;
+    std::deque<Placed> ready_;
+    bool sorted_ = false;  ///< everything is in ready_
+    Stage stage_ = Stage::kWalk;
+    std::unique_ptr<CandidateReader> scan_;
+    std::optional<index::Postings> postings_;
+    size_t range_ = 0;
+    size_t batch_ = 8;
+    std::optional<DocrefSet> members_;  ///< docrefs that can match
+    LoadedItem item_;
+    std::vector<Value> rows_;
+};
+
+bool OrderedSegment::after_position(const Placed& item) const {
+    const Position& position = run_.resume_;
+    if (position.order != Position::Order::kSorted) return true;
+    const auto docref = Docref::from_bytes(position.docref);
+    if (!docref) return true;
+    const int order = Before(run_.order_).compare(item.key, item.docref, run_.position_key_, *docref);
+    return position.item_rows > 0 ? order >= 0 : order > 0;
+}
+
+Result<bool> OrderedSegment::matches(std::string_view document, const Docref& docref) {
+    TRY_STATUS(item_.load(request(), document, docref));
+    TRY(const bool served, run_.rows_->passes_served(item_));
+    if (!served) return false;
+    rows_.clear();
+    TRY_STATUS(run_.rows_->rows(item_, rows_));
+    ++run_.answer_.retrieved_items;
+    run_.answer_.retrieved_bytes += item_.document().text.size();
+    ++run_.work_of(segment_.partition).loaded_items;
+    return !rows_.empty();
+}
+
+Status OrderedSegment::open(uint64_t rows_wanted) {
+    run_.work_of(segment_.partition);
+    const Position& position = run_.resume_;
+    TRY(const SegmentFacts facts, facts_of(request(), segment_));
+    bool narrows = false;  // other paths say something
+    for (const Conjunct& conjunct : run_.filter_.conjuncts) {
+        const bool own = conjunct.condition && conjunct.condition->kind == Condition::Kind::kTerms &&
+                         conjunct.condition->path == order().steps && order().composite == nullptr;
+        narrows |= conjunct.condition && !own;
+    }
+    const bool walkable = order().from_index && facts.index_complete;
+    if (!walkable) {
+        TRY(Access access, choose_access(request(), segment_, facts, run_.filter_, false, kCountMax));
+        return sort_all(std::move(access), rows_wanted);
+    }
+    if (narrows) {
+        // The walk looks at wanted/selectivity entries; the sort fetches every match. Counting stops
+        // where what it costs is what the walk would cost at most.
+        const double balance = 20.0 * static_cast<double>(std::min(rows_wanted, facts.items)) *
+                               static_cast<double>(facts.items);
+        const auto cap = std::clamp<uint64_t>(static_cast<uint64_t>(std::sqrt(balance)), 256, kCountMax);
+        TRY(Access access, choose_access(request(), segment_, facts, run_.filter_, false, cap));
+        if (access.kind == Access::Kind::kStream && access.counted) {
+            const uint64_t matches = std::max<uint64_t>(1, access.estimate);
+            const uint64_t wanted = std::min(rows_wanted, matches);
+            const uint64_t visited = std::min(facts.items, wanted * (facts.items / matches + 1));
+            const uint64_t sort_cost = matches * (kFetchCost + kEntryCost);
+            const uint64_t walk_cost = visited * (kFetchCost + kEntryCost);
+            const uint64_t members_cost = matches * kEntryCost + visited * kEntryCost + wanted * kFetchCost;
+            if (sort_cost <= walk_cost && sort_cost <= members_cost)
+                return sort_all(std::move(access), rows_wanted);
+            if (members_cost < walk_cost) {
+                members_.emplace();
+                for (; access.stream->valid() && members_->size() < kListMax; access.stream->next())
+                    members_->emplace(access.stream->docref());
+                TRY_STATUS(access.stream->status());
+                if (access.stream->valid()) members_.reset();
+            }
+        }
+    }
+    report_.access = "index order";
+    report_.detail = order().composite != nullptr ? "composite" : index::path_text(order().steps);
+    const bool undefined_first = order().needs_undefined && !order().backward;
+    const bool past_undefined = position.order == Position::Order::kSorted &&
+                                position.term != index::term_ranges::undefined().begin;
+    stage_ = undefined_first && !past_undefined ? Stage::kUndefined : Stage::kWalk;
+    if (order().needs_undefined && order().backward && position.order == Position::Order::kSorted &&
+        !past_undefined)
+        stage_ = Stage::kUndefined;
+    range_ = 0;
+    return {};
+}
+
+/// Everything that matches, sorted; of a long result no more than the page can show.
+Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
+    sorted_ = true;
+    report_.access = "sort";
+    report_.detail = access.kind == Access::Kind::kScan ? "scan" : access.detail;
+    CandidateReader reader(request(), segment_, std::move(access), nullptr);
+    const Before before(order());
+    std::vector<Placed> kept;  // a heap: the last one on top
+    std::vector<Candidate> batch;
+    const uint64_t keep = std::min<uint64_t>(rows_wanted, kListMax) + 1;
+    while (true) {
+        TRY(const bool any, reader.next(256, batch));
+        if (!any) break;
+        if (run_.cancelled()) return {};
+        for (Candidate& candidate : batch) {
+            TRY(const bool match, matches(candidate.document, candidate.docref));
+            if (!match) continue;
+            Placed placed;
+            placed.key = run_.sort_key(item_, false);
+            placed.docref = candidate.docref;
+            if (!after_position(placed)) continue;
+            if (kept.size() >= keep && !before(placed, kept.front())) continue;
+            placed.term = run_.sort_key(item_, true);
+            placed.document = std::move(candidate.document);
+            kept.push_back(std::move(placed));
+            std::push_heap(kept.begin(), kept.end(), before);
+            if (kept.size() > keep) {
+                std::pop_heap(kept.begin(), kept.end(), before);
+                kept.pop_back();
+            }
+        }
+    }
+    report_.candidates = reader.seen();
+    std::sort_heap(kept.begin(), kept.end(), before);
+    ready_.assign(std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
+    return {};
+}
+
+Result<bool> OrderedSegment::advance() {
+    while (ready_.empty() && !sorted_ && stage_ != Stage::kEnd) {
+        if (run_.cancelled()) return false;
+        if (stage_ == Stage::kUndefined) {
+            TRY_STATUS(scan_undefined());
+        } else {
+            TRY_STATUS(walk());
+        }
+        if (ready_.empty() && stage_ != Stage::kEnd && run_.out_of_time()) return false;
+    }
+    return !ready_.empty();
+}
+
+/// Items that lack the key have no entry: they are found by reading all.
+Status OrderedSegment::scan_undefined() {
+    if (scan_ == nullptr) {
+        run_.answer_.wants_sorted_path = order().steps;
+        Position from;
+        const Position& position = run_.resume_;
+        const bool resumes = position.order == Position::Order::kSorted &&
+                             position.term == index::term_ranges::undefined().begin;
+        // Backward walks reverse the docrefs, too; they start over and skip.
+        if (resumes && !order().backward && !order().by_rid) {
+            from.docref = position.docref;
+            from.item_rows = position.item_rows;
+        }
+        scan_ = std::make_unique<CandidateReader>(request(), segment_, Access(),
+                                                  from.docref.empty() ? nullptr : &from);
+    }
+    std::vector<Candidate> batch;
+    std::vector<Placed> found;
+    const bool whole = order().backward || order().by_rid;  // the order needs all of them
+    while (true) {
+        TRY(const bool any, scan_->next(256, batch));
+        if (!any) {
+            stage_ = order().backward ? Stage::kEnd : Stage::kWalk;
+            break;
+        }
+        if (!whole)
+            frontier_ = {index::term_ranges::undefined().begin, std::string(batch.back().docref.bytes())};
+        for (Candidate& candidate : batch) {
+            ++report_.candidates;
+            TRY_STATUS(item_.load(request(), candidate.document, candidate.docref));
+            if (!run_.rows_->key(item_, 0).is_undefined()) continue;
+            Placed placed;
+            placed.key = placed.term = index::term_ranges::undefined().begin;
+            placed.docref = candidate.docref;
+            placed.document = std::move(candidate.document);
+            if (!after_position(placed)) continue;
+            TRY(const bool match, matches(placed.document, placed.docref));
+            if (match) found.push_back(std::move(placed));
+        }
+        if (!whole && (!found.empty() || run_.out_of_time())) break;
+        if (run_.cancelled()) break;
+    }
+    if (whole) std::sort(found.begin(), found.end(), Before(order()));
+    for (Placed& placed : found) ready_.push_back(std::move(placed));
+    return {};
+}
+
+/// Opens the next range in the walk's direction, at the position if that lies in it.
+void OrderedSegment::open_range() {
+    postings_.reset();
+    const auto& ranges = order().ranges;
+    const Position& position = run_.resume_;
+    const bool resumes = position.order == Position::Order::kSorted;
+    while (range_ < ranges.size()) {
+        const index::TermRange& range = order().backward ? ranges[ranges.size() - 1 - range_] : ranges[range_];
+        ++range_;
+        if (resumes && (order().backward ? range.begin > position.term : range.end <= position.term)) continue;
+        postings_.emplace(segment_.scope, order().path, range,
+                          order().backward ? storage::Direction::kBackward : storage::Direction::kForward);
+        const bool inside = resumes && position.term >= range.begin && position.term < range.end;
+        if (inside) {
+            // Ties that leave in another order are looked at again.
+            const std::string_view from = order().by_rid ? std::string_view()
+                                                         : std::string_view(position.docref);
+            if (!order().backward) {
+                postings_->seek(position.term, from);
+            } else {
+                const std::string last(Docref::kBytesMax, '\xFF');
+                postings_->seek(position.term, order().by_rid ? std::string_view(last) : from);
+            }
+        }
+        return;
+    }
+}
+
+namespace {
+
+bool is_cut_term(std::string_view term) {
+    constexpr char kString = 0x50;
+    constexpr char kCutEnd = 0x01;
+    return term[0] == kString && term.back() == kCutEnd;
+}
+
+/// How many first bytes entries must share with this one for their order to depend on more than
+/// their terms; 0: their terms decide.
+size_t undecided_prefix(std::string_view term, bool composite) {
+    if (!composite) return is_cut_term(term) ? term.size() : 0;
+    std::string_view rest = term;
+    std::string member;
+    while (!rest.empty() && index::take_composite_term(rest, member))
+        if (is_cut_term(member)) return term.size() - rest.size();
+    return 0;
+}
+
+}  // namespace
+
+/// The next entries of the walk. Where items and not terms decide the order among entries, all of
+/// them are taken.
+Status OrderedSegment::walk() {
+    std::vector<Placed> candidates;
+    std::string group;  // what the entries of an undecided group share
+    bool sort = false;
+    while (true) {
+        if (!postings_ || !postings_->valid()) {
+            if (postings_) TRY_STATUS(postings_->status());
+            if (!candidates.empty()) break;
+            open_range();
+            if (postings_) continue;
+            stage_ = order().needs_undefined && order().backward ? Stage::kUndefined : Stage::kEnd;
+            break;
+        }
+        const std::string_view term = postings_->term();
+        const bool in_group = !group.empty() && term.starts_with(group);
+        if (!in_group) {
+            if (candidates.size() >= batch_) break;
+            const bool partial = postings_->partial();
+            size_t shared = partial ? undecided_prefix(term, order().composite != nullptr) : 0;
+            if (shared == 0 && order().by_rid) shared = term.size();
+            group.assign(term.substr(0, shared));
+            sort |= shared > 0;
+        }
+        ++report_.candidates;
+        if (!members_ || members_->contains(postings_->docref())) {
+            Placed placed;
+            placed.term.assign(term);
+            placed.key = placed.term;
+            placed.docref = *Docref::from_bytes(postings_->docref());
+            placed.undecided = sort;
+            candidates.push_back(std::move(placed));
+        }
+        if (group.empty()) {
+            frontier_.term.assign(term);
+            frontier_.docref.assign(postings_->docref());
+        }
+        postings_->next();
+        if (report_.candidates % 1024 == 0 && (run_.out_of_time() || run_.cancelled())) {
+            if (group.empty()) break;
+        }
+    }
+    batch_ = std::min<size_t>(batch_ * 2, 128);
+    return keep_matching(std::move(candidates), sort);
+}
+
+Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) {
+    const int64_t now = request().clock.wall_seconds();
+    std::vector<Docref> docrefs;
+    docrefs.reserve(candidates.size());
+    for (const Placed& placed : candidates) docrefs.push_back(placed.docref);
+    TRY(auto documents, load_documents(request(), segment_.scope.partition, docrefs));
+    std::vector<Placed> found;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+        Placed& placed = candidates[i];
+        if (!documents[i])
+            return Status(errors::internal(
+                "Stored data is damaged: the index names an item that is not there. Run `orrery check`."));
+        TRY(const auto document, json::decode_document(*documents[i]));
+        if (!is_visible(request(), segment_.range, now, document.header)) continue;
+        if (placed.undecided) {
+            TRY_STATUS(item_.load(request(), *documents[i], placed.docref));
+            placed.key = run_.sort_key(item_, false);
+        }
+        if (!after_position(placed)) continue;
+        TRY(const bool match, matches(*documents[i], placed.docref));
+        if (!match) continue;
+        placed.document = std::move(*documents[i]);
+        found.push_back(std::move(placed));
+    }
+    if (sort) {
+        std::sort(found.begin(), found.end(), Before(order()));
+        if (!found.empty()) frontier_ = {found.back().term, std::string(found.back().docref.bytes())};
+    }
+    for (Placed& placed : found) ready_.push_back(std::move(placed));
+    return {};
+}
+
+// --- the page -----------------------------------------------------------------------------------
+
+/// The uncut key of the position's item. A cut term stands for several keys: the item itself knows,
+/// if it is still there.
+Status PageRun::find_position_key() {
+    position_key_ = position_.term;
+    const auto docref = Docref::from_bytes(position_.docref);
+    if (position_.order != Position::Order::kSorted || !docref) return {};
+    for (const partition::Partition* partition : request_.partitions) {
+        TRY(auto found, load_documents(request_, partition->identity().id, {*docref}));
+        if (!found[0]) continue;
+        TRY_STATUS(item_.load(request_, *found[0], *docref));
+        if (sort_key(item_, true) == position_.term) position_key_ = sort_key(item_, false);
+        return {};
+    }
+    return {};
+}
+
+Status PageRun::run_ordered() {
+    TRY(order_, sort_order());
+    if (window_->closed()) return {};
+    TRY_STATUS(find_position_key());
+    const uint64_t rows_wanted = std::min(window_->wanted(), request_.rows_max + window_->to_skip());
+    std::deque<OrderedSegment> segments;
+    for (Segment& segment : segments_of(request_, position_))
+        segments.emplace_back(*this, std::move(segment));
+    const Before before(order_);
+    const auto later = [&](const OrderedSegment* a, const OrderedSegment* b) {
+        return before(b->head(), a->head());
+    };
+    std::vector<OrderedSegment*> heap;
+    const Position& resume = resume_;
+    const auto place = [&](std::string_view term, std::string_view docref, uint64_t item_rows) {
+        position_.order = Position::Order::kSorted;
+        position_.term = term;
+        position_.docref = docref;
+        position_.item_rows = item_rows;
+    };
+    OrderedSegment* late = nullptr;  // ran out of time: what comes next in it is unknown
+    for (OrderedSegment& segment : segments) {
+        TRY_STATUS(segment.open(rows_wanted));
+        TRY(const bool any, segment.advance());
+        if (any) {
+            heap.push_back(&segment);
+            std::push_heap(heap.begin(), heap.end(), later);
+        } else if (!segment.at_end()) {
+            late = &segment;
+            break;
+        }
+    }
+    while (!heap.empty() && late == nullptr && !cancelled()) {
+        std::pop_heap(heap.begin(), heap.end(), later);
+        OrderedSegment& segment = *heap.back();
+        const Placed& head = segment.head();
+        const bool same = resume.order == Position::Order::kSorted && head.docref.bytes() == resume.docref &&
+                          head.term == resume.term;
+        uint64_t rows_done = same ? resume.item_rows : 0;
+        TRY(const Step step,
+            take_item(head.document, head.docref, Found::kMatched, segment.partition(), rows_done));
+        if (step == Step::kPageFull) {
+            if (rows_done > 0) place(head.term, head.docref.bytes(), rows_done);
+            more_ = true;
+            break;
+        }
+        if (step == Step::kClosed) break;
+        place(head.term, head.docref.bytes(), 0);
+        segment.pop();
+        TRY(const bool any, segment.advance());
+        if (any) {
+            std::push_heap(heap.begin(), heap.end(), later);
+        } else {
+            heap.pop_back();
+            if (!segment.at_end()) late = &segment;
+        }
+    }
+    if (late != nullptr) {
+        // The next page starts where this segment stands; the others look there again.
+        if (!late->frontier().term.empty()) place(late->frontier().term, late->frontier().docref, 0);
+        more_ = true;
+    }
+    for (OrderedSegment& segment : segments) answer_.accesses.push_back(std::move(segment.report()));
+    if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
+    return {};
+}
+
+}  // namespace orrery::query::detail

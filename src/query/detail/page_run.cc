@@ -1,0 +1,418 @@
+#include "query/detail/page_run.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/errors.h"
+#include "index/terms.h"
+#include "json/write.h"
+#include "partition/client_item.h"
+
+namespace orrery::query::detail {
+
+using json::Value;
+using storage::Docref;
+
+namespace {
+
+uint64_t count_of(const BoundCount& count, const Parameters& parameters, uint64_t otherwise) {
+    switch (count.kind) {
+        case BoundCount::Kind::kNone:
+            return otherwise;
+        case BoundCount::Kind::kConstant:
+            return count.value;
+        case BoundCount::Kind::kParameter:
+            return static_cast<uint64_t>(parameters.values()[count.parameter].as_double());
+    }
+    return otherwise;
+}
+
+}  // namespace
+
+Window::Window(const PageRequest& request, const Position& position)
+    : skipped_(position.skipped), emitted_(position.emitted) {
+    const Level& level = request.query.root();
+    offset_ = count_of(level.offset, request.parameters, 0);
+    limit_ = std::min(count_of(level.limit, request.parameters, UINT64_MAX),
+                      count_of(level.top, request.parameters, UINT64_MAX));
+}
+
+bool Window::take() {
+    if (skipped_ < offset_) {
+        ++skipped_;
+        return false;
+    }
+    ++emitted_;
+    return true;
+}
+
+uint64_t Window::wanted() const {
+    const uint64_t rows = limit_ - std::min(limit_, emitted_);
+    const uint64_t skips = offset_ - skipped_;
+    return rows > UINT64_MAX - skips ? UINT64_MAX : rows + skips;
+}
+
+PageRun::PageRun(const PageRequest& request) : request_(request) {}
+
+namespace {
+
+/// Who wants few rows is not served by long counting.
+uint64_t count_cap(uint64_t rows_wanted) {
+    constexpr uint64_t kMax = 65'536;
+    return rows_wanted < kMax / 32 ? 256 + 32 * rows_wanted : kMax;
+}
+
+}  // namespace
+
+PartitionWork& PageRun::work_of(size_t partition) {
+    for (PartitionWork& work : answer_.work)
+        if (work.partition == partition) return work;
+    PartitionWork work;
+    work.partition = partition;
+    work.seeks = filter_.seeks();
+    // A key that only the header gives is one look-up, too.
+    if (request_.full_epk && work.seeks == 0) work.seeks = 1;
+    answer_.work.push_back(work);
+    return answer_.work.back();
+}
+
+void PageRun::add_row(const Value& row, const Docref& docref, std::string_view bytes) {
+    std::string text;
+    uint64_t returned = 0;
+    if (request_.query.returns_whole_item()) {
+        const auto document = json::decode_document(bytes);
+        text.reserve(document->text.size() + 256);
+        partition::append_client_item(text, *request_.settings, *document, docref);
+        returned = document->text.size();
+    } else {
+        text = json::to_text(row, json::NumberForm::kCanonical);
+        returned = text.size();
+    }
+    answer_.output_bytes += text.size();
+    answer_.returned_bytes += returned;
+    answer_.rows.push_back(std::move(text));
+}
+
+Result<PageAnswer> PageRun::run() {
+    const int64_t began = request_.clock.monotonic_us();
+    if (!request_.position.empty()) {
+        TRY(resume_, Position::decode(request_.position));
+        position_ = resume_;
+    }
+    IndexFacts facts;
+    facts.is_indexed = [&](const IndexPathSteps& path) {
+        return request_.settings->path_usable(path);
+    };
+    facts.posts_undefined = [&](const IndexPathSteps& path) {
+        return request_.settings->undefined_usable(path);
+    };
+    filter_ = analyze_filter(request_.query, request_.parameters, facts);
+    const Level& root = request_.query.root();
+    const bool by_row = !root.grouped && !root.distinct && root.reads_items &&
+                        (root.sources[0].query == nullptr || root.sources[0].query->is_streaming());
+    answer_.plan_us = request_.clock.monotonic_us() - began;
+    if (!by_row) {
+        TRY_STATUS(run_blocking());
+    } else {
+        window_.emplace(request_, position_);
+        rows_.emplace(request_, filter_);
+        if (!root.order_by.empty()) {
+            TRY_STATUS(run_ordered());
+        } else if (!window_->closed()) {
+            TRY(const bool done, run_points());
+            if (!done) TRY_STATUS(run_unordered());
+        }
+    }
+    if (cancelled()) return errors::request_timeout("The client has gone.");
+    note_index_use();
+    if (more_ && !(window_ && window_->closed())) {
+        if (window_) {
+            position_.skipped = window_->skipped();
+            position_.emitted = window_->emitted();
+        }
+        answer_.position = position_.encode();
+    }
+    return std::move(answer_);
+}
+
+/// Turns one candidate into rows. kPageFull: the item's rows from `rows_done` on are left.
+Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref& docref,
+                                         Found found, size_t partition, uint64_t& rows_done) {
+    const bool single = request_.query.root().sources.size() == 1;
+    if (page_full()) return Step::kPageFull;
+    uint64_t bytes = 0;
+    if (found != Found::kPerhaps && single && request_.query.returns_whole_item()) {
+        TRY(const auto decoded, json::decode_document(document));
+        bytes = decoded.text.size();
+        row_values_.assign(1, Value());
+    } else {
+        TRY_STATUS(item_.load(request_, document, docref));
+        bytes = item_.document().text.size();
+        if (found == Found::kPerhaps) {
+            TRY(const bool served, rows_->passes_served(item_));
+            if (!served) return Step::kGoOn;
+        }
+        row_values_.clear();
+        TRY_STATUS(rows_->rows(item_, row_values_));
+    }
+    if (rows_done == 0 && found != Found::kMatched) {
+        ++answer_.retrieved_items;
+        answer_.retrieved_bytes += bytes;
+        ++work_of(partition).loaded_items;
+    }
+    for (uint64_t i = rows_done; i < row_values_.size(); ++i) {
+        if (window_->closed()) return Step::kClosed;
+        if (page_full()) {
+            rows_done = i;
+            return Step::kPageFull;
+        }
+        if (window_->take()) add_row(row_values_[i], docref, document);
+    }
+    rows_done = 0;
+    return window_->closed() ? Step::kClosed : Step::kGoOn;
+}
+
+// --- items that the filter names ----------------------------------------------------------------
+
+Result<bool> PageRun::run_points() {
+    const auto& key = request_.settings->key;
+    const auto candidates =
+        point_candidates(request_.query, request_.parameters, key.member_paths);
+    if (!candidates || request_.query.root().sources.size() != 1) return false;
+    std::vector<std::pair<std::string, const std::string*>> pins;  // EPK, id
+    for (const auto& candidate : *candidates) {
+        std::string epk;
+        if (candidate.key && candidate.key->size() == key.paths.size()) {
+            auto computed = partition::effective_partition_key(key, *candidate.key);
+            if (!computed.ok()) continue;  // no item can have such a key
+            epk = std::move(computed).value();
+        } else if (request_.full_epk) {
+            epk = *request_.full_epk;
+        } else {
+            return false;
+        }
+        if (request_.range.contains(epk)) pins.emplace_back(std::move(epk), &candidate.id);
+    }
+    const uint64_t skip = position_.order == Position::Order::kWhole ? position_.item_rows : 0;
+    AccessReport report;
+    report.access = "points";
+    report.candidates = pins.size();
+    position_.order = Position::Order::kWhole;
+    for (uint64_t at = 0; at < pins.size(); ++at) {
+        const auto& [epk, id] = pins[at];
+        size_t index = 0;
+        while (index < request_.partitions.size() &&
+               !request_.partitions[index]->identity().range.contains(epk))
+            ++index;
+        if (index == request_.partitions.size()) continue;
+        if (at < skip) continue;
+        work_of(index);
+        auto read = request_.partitions[index]->read(epk, *id, "");
+        if (!read.has_item) {
+            if (!read.status.ok() && read.status.error().http_status != 404)
+                return std::move(read.status);
+            continue;
+        }
+        ++report.loaded;
+        uint64_t rows_done = 0;
+        TRY(const Step step,
+            take_item(*read.item.document, read.item.docref, Found::kPerhaps, index, rows_done));
+        if (step == Step::kClosed) break;
+        if (step == Step::kPageFull) {
+            position_.item_rows = at;
+            more_ = true;
+            break;
+        }
+    }
+    if (answer_.work.empty()) work_of(0);
+    for (PartitionWork& work : answer_.work)
+        work.seeks = std::max<uint64_t>(work.seeks, 1);
+    answer_.accesses.push_back(std::move(report));
+    return true;
+}
+
+// --- rows in any order --------------------------------------------------------------------------
+
+Status PageRun::run_unordered() {
+    const auto segments = segments_of(request_, position_);
+    for (size_t i = 0; i < segments.size(); ++i) {
+        TRY(const bool go_on, run_segment(segments[i], i + 1 == segments.size()));
+        if (!go_on) break;
+    }
+    if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
+    return {};
+}
+
+/// False when the page is done.
+Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
+    const int64_t began = request_.clock.monotonic_us();
+    const Position resume = position_;
+    const bool resumed = segment.resumed && !resume.docref.empty();
+    TRY(const SegmentFacts facts, facts_of(request_, segment));
+    Access access;
+    const bool terms_allowed = !resumed || resume.order == Position::Order::kTerms;
+    if (resumed && resume.order == Position::Order::kTerms) {
+        // The page before left in the order of this path.
+        for (const Conjunct& conjunct : filter_.conjuncts) {
+            if (!conjunct.condition || conjunct.condition->kind != Condition::Kind::kTerms) continue;
+            const Condition& condition = *conjunct.condition;
+            if (index::path_hash(request_.settings->path_key, condition.path) != resume.path) continue;
+            access.kind = Access::Kind::kTerms;
+            access.terms = &condition;
+            access.exact = filter_.conjuncts.size() == 1 && filter_.is_exact();
+        }
+        if (access.terms == nullptr || !facts.index_complete)
+            return errors::bad_request(
+                "The continuation token does not fit the container any more: its indexing policy has "
+                "changed. Start the query again.");
+    } else {
+        TRY(access, choose_access(request_, segment, facts, filter_, terms_allowed,
+                                  count_cap(window_->wanted())));
+    }
+    answer_.plan_us += request_.clock.monotonic_us() - began;
+
+    const bool by_terms = access.kind == Access::Kind::kTerms;
+    AccessReport report;
+    report.partition = segment.partition;
+    report.access = access.kind == Access::Kind::kScan ? "scan" : "index";
+    report.detail = access.detail;
+    const bool exact = access.exact;
+    const uint64_t path =
+        by_terms ? index::path_hash(request_.settings->path_key, access.terms->path) : 0;
+    CandidateReader reader(request_, segment, std::move(access), resumed ? &resume : nullptr);
+    work_of(segment.partition);
+    position_.order = by_terms ? Position::Order::kTerms : Position::Order::kDocref;
+    position_.segment_min = segment.range.min;
+    position_.segment_max = segment.range.max;
+    position_.path = path;
+    if (!resumed) {
+        position_.term.clear();
+        position_.docref.clear();
+        position_.item_rows = 0;
+    }
+    const uint64_t loaded_before = answer_.retrieved_items;
+    const size_t rows_before = answer_.rows.size();
+    const auto done = [&](bool go_on) {
+        report.candidates = reader.seen();
+        report.loaded = answer_.retrieved_items - loaded_before;
+        report.matched = answer_.rows.size() - rows_before;
+        answer_.index_us += reader.index_us();
+        answer_.load_us += reader.load_us();
+        answer_.accesses.push_back(std::move(report));
+        return go_on;
+    };
+    std::vector<Candidate> batch;
+    size_t batch_size = 16;
+    constexpr size_t kBatchMax = 256;
+    while (true) {
+        const uint64_t left = request_.rows_max - std::min<uint64_t>(request_.rows_max, answer_.rows.size());
+        const size_t size = exact ? std::clamp<size_t>(std::min(left + 1, window_->wanted()), 1, kBatchMax)
+                                  : batch_size;
+        TRY(const bool any, reader.next(size, batch));
+        if (!any) break;
+        batch_size = std::min(batch_size * 2, kBatchMax);
+        for (const Candidate& candidate : batch) {
+            const bool same = candidate.docref.bytes() == resume.docref && candidate.term == resume.term;
+            uint64_t rows_done = resumed && same ? resume.item_rows : 0;
+            const Found found = exact && candidate.certain ? Found::kCertain : Found::kPerhaps;
+            TRY(const Step step, take_item(candidate.document, candidate.docref, found,
+                                           segment.partition, rows_done));
+            if (step == Step::kClosed) return done(false);
+            if (step == Step::kPageFull) {
+                if (rows_done > 0) {
+                    position_.docref = std::string(candidate.docref.bytes());
+                    position_.term = candidate.term;
+                    position_.item_rows = rows_done;
+                }
+                more_ = true;
+                return done(false);
+            }
+            position_.docref = std::string(candidate.docref.bytes());
+            position_.term = candidate.term;
+            position_.item_rows = 0;
+        }
+        if (out_of_time() || cancelled()) {
+            more_ = true;
+            return done(false);
+        }
+    }
+    // The next segment starts afresh.
+    position_.docref.clear();
+    position_.term.clear();
+    position_.item_rows = 0;
+    position_.segment_min = segment.range.max;
+    position_.segment_max = segment.range.max;
+    if (page_full() && !last) {
+        more_ = true;
+        return done(false);
+    }
+    return done(true);
+}
+
+// --- index metrics ------------------------------------------------------------------------------
+
+namespace {
+
+void note_paths(const Condition& condition, std::vector<IndexPathSteps>& out) {
+    for (const Condition& part : condition.parts) note_paths(part, out);
+    if (condition.kind == Condition::Kind::kTerms && !condition.path.empty()) out.push_back(condition.path);
+}
+
+std::string metric_path(const IndexPathSteps& path) {
+    std::string out;
+    for (const index::PathStep& step : path) {
+        const bool plain = std::all_of(step.name.begin(), step.name.end(), [](unsigned char c) {
+            return std::isalnum(c) != 0 || c == '_';
+        });
+        out += step.any_element ? "/[]" : plain ? "/" + step.name : "/\"" + step.name + "\"";
+    }
+    return out;
+}
+
+void add_once(std::vector<std::string>& list, std::string text) {
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+}  // namespace
+
+void PageRun::note_index_use() {
+    std::vector<IndexPathSteps> used;
+    for (const Conjunct& conjunct : filter_.conjuncts)
+        if (conjunct.condition) note_paths(*conjunct.condition, used);
+    IndexUse& use = answer_.index_use;
+    for (const IndexPathSteps& path : used) add_once(use.utilized, metric_path(path) + "/?");
+    for (const IndexPathSteps& path : filter_.missing_paths)
+        add_once(use.potential, metric_path(path) + "/?");
+    if (order_.composite == nullptr) {
+        if (!order_.steps.empty()) {
+            add_once(use.utilized, metric_path(order_.steps) + "/?");
+            // Equality filters before the sort key: one walk instead of filter and sort.
+            std::vector<std::string> composite;
+            for (const Conjunct& conjunct : filter_.conjuncts) {
+                if (!conjunct.condition || !conjunct.condition->is_single_term() ||
+                    !conjunct.condition->is_member_path())
+                    continue;
+                add_once(composite, metric_path(conjunct.condition->path) + " ASC");
+            }
+            if (!composite.empty()) {
+                composite.push_back(metric_path(order_.steps) + (order_.backward ? " DESC" : " ASC"));
+                use.potential_composite.push_back(std::move(composite));
+            }
+        }
+        return;
+    }
+    std::vector<std::string> members;
+    for (const auto& member : order_.composite->members)
+        members.push_back(metric_path(member.steps) + (member.descending ? " DESC" : " ASC"));
+    use.utilized_composite.push_back(std::move(members));
+}
+
+}  // namespace orrery::query::detail
+
+namespace orrery::query {
+
+Result<PageAnswer> execute_page(const PageRequest& request) {
+    return detail::PageRun(request).run();
+}
+
+}  // namespace orrery::query

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "query/detail/position.h"
+#include "query/detail/row_maker.h"
+#include "query/detail/segments.h"
+#include "query/page.h"
+
+namespace orrery::query::detail {
+
+/// OFFSET, LIMIT and TOP over a stream of rows that is read page by page.
+class Window {
+public:
+    Window(const PageRequest& request, const Position& position);
+    /// Counts one row; true when it is to be returned.
+    bool take();
+    /// No further row can be returned.
+    bool closed() const { return emitted_ >= limit_; }
+    uint64_t skipped() const { return skipped_; }
+    uint64_t emitted() const { return emitted_; }
+    uint64_t to_skip() const { return offset_ - skipped_; }
+    /// Rows until nobody wants more, those to be skipped included.
+    uint64_t wanted() const;
+
+private:
+    uint64_t offset_ = 0;
+    uint64_t limit_ = UINT64_MAX;
+    uint64_t skipped_ = 0;
+    uint64_t emitted_ = 0;
+};
+
+/// How ORDER BY is served.
+struct SortOrder {
+    bool backward = false;        ///< the index is walked from its end
+    bool by_rid = false;          ///< ties in `_rid` order, as clients expect who resume by it …
+    bool rid_descending = false;  ///< … in this direction
+    uint64_t path = 0;            ///< hash of the index path or composite
+    IndexPathSteps steps;         ///< single key
+    const index::CompositeIndex* composite = nullptr;
+    std::vector<index::TermRange> ranges;  ///< entries that can match, ascending
+    bool needs_undefined = false;  ///< items without the key belong to the result, but have no entry
+    bool from_index = false;       ///< entries of the path (or composite) can be walked at all
+};
+
+/// One page in the making.
+class PageRun {
+public:
+    explicit PageRun(const PageRequest& request);
+    Result<PageAnswer> run();
+
+private:
+    friend class OrderedSegment;
+
+    // page_run.cc
+    Result<bool> run_points();
+    Status run_unordered();
+    Result<bool> run_segment(const Segment& segment, bool last);
+    enum class Step : uint8_t { kGoOn, kPageFull, kClosed };
+    /// What is known of an item before it is looked at.
+    enum class Found : uint8_t {
+        kPerhaps,  ///< the WHERE clause is still to be tested
+        kCertain,  ///< the index has decided it
+        kMatched,  ///< it was tested and counted
+    };
+    Result<Step> take_item(std::string_view document, const storage::Docref& docref, Found found,
+                           size_t partition, uint64_t& rows_done);
+    void note_index_use();
+
+    // ordered.cc
+    Status run_ordered();
+    Result<SortOrder> sort_order() const;
+    Result<SortOrder> composite_order() const;
+    std::string sort_key(LoadedItem& item, bool cut);
+    Status find_position_key();
+
+    // blocking.cc
+    Status run_blocking();
+    Status feed_segment(const Segment& segment, QueryRun& run, std::vector<json::Value>& rows,
+                        const std::function<void()>& take);
+    Result<bool> feed_from_index(const Segment& segment, const SegmentFacts& facts, QueryRun& run,
+                                 std::vector<json::Value>& rows, const std::function<void()>& take);
+
+    bool page_full() const {
+        return answer_.rows.size() >= request_.rows_max || answer_.output_bytes >= request_.bytes_max;
+    }
+    bool out_of_time() const { return request_.clock.monotonic_us() > request_.deadline_us; }
+    bool cancelled() const { return request_.cancelled && request_.cancelled(); }
+    PartitionWork& work_of(size_t partition);
+    void add_row(const json::Value& row, const storage::Docref& docref, std::string_view document);
+
+    const PageRequest& request_;
+    Position resume_;    ///< where the page starts
+    Position position_;  ///< where it ends
+    Filter filter_;
+    std::optional<RowMaker> rows_;
+    std::optional<Window> window_;
+    LoadedItem item_;
+    std::vector<json::Value> row_values_;
+    SortOrder order_;
+    std::string position_key_;  ///< ORDER BY: uncut key of the position's item
+    bool more_ = false;
+    PageAnswer answer_;
+};
+
+}  // namespace orrery::query::detail

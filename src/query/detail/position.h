@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace orrery::query::detail {
+
+/// Where a page ended. Holds keys of the data, no partition ids: survives restart, split and merge.
+struct Position {
+    enum class Order : uint8_t {
+        kStart,    ///< nothing is done yet
+        kDocref,   ///< items in docref order
+        kTerms,    ///< entries of one path in (term, docref) order, one segment after the other
+        kSorted,   ///< ORDER BY: (sort term, docref) over all partitions
+        kWhole,    ///< the result is computed whole: `emitted` rows of it went out
+    };
+    Order order = Order::kStart;
+    /// kDocref, kTerms: the EPKs of the segment in progress; those before are done.
+    std::string segment_min;
+    std::string segment_max;
+    uint64_t path = 0;   ///< kTerms: hash of the path
+    std::string term;    ///< kTerms, kSorted
+    std::string docref;  ///< last item reached
+    /// > 0: so many rows of that item are out, it is not done; 0: it is done.
+    uint64_t item_rows = 0;
+    uint64_t skipped = 0;  ///< rows that OFFSET has taken
+    uint64_t emitted = 0;  ///< rows that count for TOP and LIMIT
+
+    std::string encode() const;
+    static Result<Position> decode(std::string_view bytes);
+};
+
+}  // namespace orrery::query::detail

@@ -1,0 +1,150 @@
+#include "query/detail/row_maker.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "index/terms.h"
+#include "json/select.h"
+
+namespace orrery::query::detail {
+
+using json::Value;
+
+Status LoadedItem::load(const PageRequest& request, std::string_view bytes,
+                        const storage::Docref& docref) {
+    TRY(document_, json::decode_document(bytes));
+    arena_.clear();
+    const ItemNeeds& needs = request.query.needs();
+    if (!needs.whole && !needs.system) {
+        TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_));
+        return {};
+    }
+    texts_ = partition::system_texts(*request.settings, document_.header, docref);
+    const json::Member system[] = {
+        {"_rid", Value::string(texts_.rid)},
+        {"_self", Value::string(texts_.self)},
+        {"_etag", Value::string(arena_.copy('"' + texts_.etag + '"'))},
+        {"_attachments", Value::string("attachments/")},
+        {"_ts", Value::integer(document_.header.ts)},
+    };
+    TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_, system));
+    return {};
+}
+
+namespace {
+
+/// Gives all values at a path of the item.
+template <typename Each>
+bool any_value(const Value& value, std::span<const index::PathStep> path, const Each& each) {
+    if (path.empty()) return each(value);
+    if (!path[0].any_element) {
+        const Value member = value.member(path[0].name);
+        if (member.is_undefined() && path.size() > 1) return false;
+        return any_value(member, path.subspan(1), each);
+    }
+    if (!value.is_array()) return false;
+    return std::any_of(
+        value.elements().begin(), value.elements().end(),
+        [&](const Value& element) { return any_value(element, path.subspan(1), each); });
+}
+
+class Rows final : public RowSink {
+public:
+    explicit Rows(std::vector<Value>& out) : out_(out) {}
+    bool row(const Value& value) override {
+        if (!value.is_number() || std::isfinite(value.as_double())) out_.push_back(value);
+        ++count;
+        return true;
+    }
+    uint64_t count = 0;
+
+private:
+    std::vector<Value>& out_;
+};
+
+}  // namespace
+
+bool condition_holds(const Condition& condition, const Value& item,
+                     const std::function<bool(const Node&, const Value&)>& test) {
+    const auto holds = [&](const Condition& part) { return condition_holds(part, item, test); };
+    switch (condition.kind) {
+        case Condition::Kind::kAll:
+            return std::all_of(condition.parts.begin(), condition.parts.end(), holds);
+        case Condition::Kind::kAny:
+            return std::any_of(condition.parts.begin(), condition.parts.end(), holds);
+        case Condition::Kind::kTerms:
+            break;
+    }
+    std::string term;
+    return any_value(item, condition.path, [&](const Value& value) {
+        term.clear();
+        index::append_term(term, value);
+        const bool in = std::any_of(
+            condition.ranges.begin(), condition.ranges.end(),
+            [&](const index::TermRange& r) { return term >= r.begin && term < r.end; });
+        return in && (condition.test == nullptr || test(*condition.test, item));
+    });
+}
+
+RowMaker::RowMaker(const PageRequest& request, const Filter& filter)
+    : request_(request),
+      evaluation_(request.query, request.parameters),
+      level_(request.query.root()),
+      split_(level_.sources.size() == 1 && level_.sources[0].query == nullptr &&
+             !level_.sources[0].iterate) {
+    level_.order_by = {};
+    level_.top = level_.offset = level_.limit = {};
+    if (split_) level_.where = nullptr;
+    for (const Conjunct& conjunct : filter.conjuncts) {
+        if (conjunct.condition) conditions_.push_back(&*conjunct.condition);
+        (conjunct.condition ? served_ : rest_).push_back(conjunct.node);
+    }
+}
+
+void RowMaker::begin(LoadedItem& item) {
+    evaluation_.begin(item.value(), item.arena());
+    const BoundSource& first = level_.sources[0];
+    if (first.query != nullptr || first.iterate) return;
+    EvalContext& context = evaluation_.context;
+    context.slots[first.slot] = first.node->eval(context);
+}
+
+Result<bool> RowMaker::passes_served(LoadedItem& item) {
+    begin(item);
+    EvalContext& context = evaluation_.context;
+    bool holds = true;
+    if (split_) {
+        for (const Node* node : served_)
+            if (holds) holds = node->test(context) == Truth::kTrue;
+    } else {
+        const auto test = [&](const Node& node, const Value&) {
+            return node.test(context) == Truth::kTrue;
+        };
+        for (const Condition* condition : conditions_)
+            if (holds) holds = condition_holds(*condition, item.value(), test);
+    }
+    TRY_STATUS(context.take_status());
+    return holds;
+}
+
+Status RowMaker::rows(LoadedItem& item, std::vector<Value>& out) {
+    begin(item);
+    EvalContext& context = evaluation_.context;
+    if (split_) {
+        for (const Node* node : rest_) {
+            if (node->test(context) != Truth::kTrue) return context.take_status();
+        }
+    }
+    Rows sink(out);
+    LevelRun run(level_, context, sink, LevelRun::Scope::kWithinItem);
+    run.feed();
+    if (sink.count > 1) join_tuples_ += sink.count - 1;
+    return context.take_status();
+}
+
+Value RowMaker::key(LoadedItem& item, size_t index) {
+    begin(item);
+    return request_.query.root().order_by[index].node->eval(evaluation_.context);
+}
+
+}  // namespace orrery::query::detail

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/document.h"
+#include "partition/client_item.h"
+#include "query/conditions.h"
+#include "query/evaluation.h"
+#include "query/page.h"
+#include "query/run.h"
+
+namespace orrery::query::detail {
+
+/// An item as evaluation sees it. Owned by one thread, reused from item to item.
+class LoadedItem {
+public:
+    /// `bytes` (a document) must outlive the use of value().
+    Status load(const PageRequest& request, std::string_view bytes, const storage::Docref& docref);
+    const json::Value& value() const { return value_; }
+    json::Arena& arena() { return arena_; }
+    const json::DocumentView& document() const { return document_; }
+
+private:
+    json::Arena arena_;
+    json::Value value_;
+    json::DocumentView document_;
+    partition::SystemTexts texts_;
+};
+
+/// Items to rows, for queries that need nothing but one item for its rows. Splits the WHERE clause
+/// in what the index could serve and the rest, so that the work is counted the same whatever the
+/// plan was.
+class RowMaker {
+public:
+    RowMaker(const PageRequest& request, const Filter& filter);
+
+    /// The part of the WHERE clause that the index serves.
+    Result<bool> passes_served(LoadedItem& item);
+    /// The rows of an item that has passed; appended. They borrow from the item.
+    Status rows(LoadedItem& item, std::vector<json::Value>& out);
+    /// The value of an ORDER BY key.
+    json::Value key(LoadedItem& item, size_t index);
+    uint64_t join_tuples() const { return join_tuples_; }
+
+private:
+    void begin(LoadedItem& item);
+
+    const PageRequest& request_;
+    Evaluation evaluation_;
+    Level level_;  ///< the query's, without ORDER BY and window (and WHERE, if split)
+    bool split_;   ///< the item is the only source: WHERE is tested here
+    std::vector<const Node*> served_;
+    std::vector<const Node*> rest_;
+    std::vector<const Condition*> conditions_;
+    uint64_t join_tuples_ = 0;
+};
+
+/// Whether an item would be found under a condition.
+bool condition_holds(const Condition& condition, const json::Value& item,
+                     const std::function<bool(const Node&, const json::Value&)>& test);
+
+}  // namespace orrery::query::detail

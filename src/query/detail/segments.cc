@@ -1,0 +1,365 @@
+#include "query/detail/segments.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/errors.h"
+#include "index/terms.h"
+#include "partition/docref_bounds.h"
+#include "partition/expiry.h"
+
+namespace orrery::query::detail {
+
+using storage::Docref;
+
+namespace {
+
+/// Relative costs, measured on 1 KB items: reading an item where the scan stands, looking at an
+/// entry, fetching an item by its docref.
+constexpr uint64_t kScanCost = 10;
+constexpr uint64_t kEntryCost = 3;
+constexpr uint64_t kFetchCost = 60;
+
+constexpr uint64_t kFirstCap = 128;
+constexpr uint64_t kCapGrowth = 8;
+/// Docrefs of one range that a page may hold: 64 MB.
+constexpr uint64_t kListMax = 1'000'000;
+
+partition::EpkRange overlap(const partition::EpkRange& a, const partition::EpkRange& b) {
+    return {std::max(a.min, b.min), std::min(a.max, b.max)};
+}
+
+std::string describe(const Condition& condition) {
+    switch (condition.kind) {
+        case Condition::Kind::kTerms:
+            return index::path_text(condition.path);
+        case Condition::Kind::kAll:
+        case Condition::Kind::kAny: {
+            std::string out = "(";
+            for (const Condition& part : condition.parts) {
+                if (out.size() > 1) out += condition.kind == Condition::Kind::kAll ? " and " : " or ";
+                out += describe(part);
+            }
+            return out + ")";
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<Segment> segments_of(const PageRequest& request, const Position& position) {
+    std::vector<Segment> out;
+    const bool resumes = position.order == Position::Order::kDocref ||
+                         position.order == Position::Order::kTerms;
+    for (size_t i = 0; i < request.partitions.size(); ++i) {
+        const auto& identity = request.partitions[i]->identity();
+        const auto add = [&](const partition::EpkRange& range, bool resumed) {
+            if (range.min >= range.max) return;
+            Segment segment;
+            segment.partition = i;
+            segment.range = range;
+            segment.resumed = resumed;
+            segment.whole_partition = range == identity.range;
+            segment.scope.view = request.view.get();
+            segment.scope.partition = identity.id;
+            segment.scope.docref_bytes = 8 * (request.settings->key.level_count() + 1);
+            if (!segment.whole_partition) {
+                const auto bounds = partition::docref_bounds(request.settings->key, range);
+                segment.scope.docref_begin = bounds.begin;
+                segment.scope.docref_end = bounds.end;
+            }
+            out.push_back(std::move(segment));
+        };
+        const partition::EpkRange mine = overlap(request.range, identity.range);
+        if (!resumes) {
+            add(mine, false);
+            continue;
+        }
+        add(overlap(mine, {position.segment_min, position.segment_max}), true);
+        add(overlap(mine, {position.segment_max, request.range.max}), false);
+    }
+    return out;
+}
+
+Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment) {
+    SegmentFacts facts;
+    const partition::Partition& part = *request.partitions[segment.partition];
+    if (request.full_epk) {
+        TRY(const auto count, part.logical_totals(*request.view, *request.full_epk));
+        facts.items = static_cast<uint64_t>(std::max<int64_t>(0, count.items));
+    } else {
+        TRY(const auto count, part.totals(*request.view));
+        facts.items = static_cast<uint64_t>(std::max<int64_t>(0, count.items));
+    }
+    facts.index_complete = request.use_index;
+    if (!request.use_index) return facts;
+    if (request.settings->indexing.mode == index::IndexingMode::kNone ||
+        !request.settings->markers_usable()) {
+        facts.index_complete = false;
+        return facts;
+    }
+    index::PostingScope whole = segment.scope;
+    TRY(const bool unindexed,
+        index::has_entry(whole, index::unindexed_path_hash(request.settings->path_key)));
+    facts.index_complete = !unindexed;
+    return facts;
+}
+
+Result<Access> choose_access(const PageRequest& request, const Segment& segment,
+                             const SegmentFacts& facts, const Filter& filter, bool terms_allowed,
+                             uint64_t count_cap) {
+    Access scan;
+    scan.estimate = facts.items;
+    if (!facts.index_complete) return scan;
+    std::vector<const Condition*> conditions;
+    for (const Conjunct& conjunct : filter.conjuncts)
+        if (conjunct.condition) conditions.push_back(&*conjunct.condition);
+    if (conditions.empty()) return scan;
+
+    const IndexReader reader{request.query, request.parameters, segment.scope,
+                             request.settings->path_key};
+    // A narrow scope that is itself short is read faster than any index.
+    const uint64_t scan_cost = facts.items * kScanCost;
+    const uint64_t worthwhile = scan_cost / (kFetchCost + kEntryCost) + 1;
+    const uint64_t cap_max = std::min(count_cap, worthwhile);
+
+    std::vector<uint64_t> counts(conditions.size(), 0);
+    std::vector<bool> known(conditions.size(), false);
+    size_t best = 0;
+    for (uint64_t cap = std::min(kFirstCap, cap_max);; cap = std::min(cap * kCapGrowth, cap_max)) {
+        for (size_t i = 0; i < conditions.size(); ++i) {
+            if (known[i]) continue;
+            // A test on every value pays only as a last resort: it reads the whole path.
+            if (conditions[i]->test != nullptr && conditions.size() > 1) {
+                counts[i] = UINT64_MAX;
+                continue;
+            }
+            TRY(counts[i], count_entries(reader, *conditions[i], cap));
+            known[i] = counts[i] < cap;
+        }
+        best = static_cast<size_t>(std::min_element(counts.begin(), counts.end()) - counts.begin());
+        if (known[best] || cap >= cap_max) break;
+    }
+    const bool test_only = conditions[best]->test != nullptr;
+    if (!known[best] && counts[best] >= worthwhile && !test_only) return scan;
+    if (counts[best] == UINT64_MAX) {
+        best = 0;
+        if (conditions.size() > 1) return scan;
+    }
+
+    Access access;
+    access.estimate = counts[best];
+    access.counted = known[best];
+    const Condition& driver = *conditions[best];
+    access.detail = describe(driver);
+    const bool long_list = driver.kind == Condition::Kind::kTerms && !driver.is_single_term();
+    if (long_list && terms_allowed && driver.is_member_path() && !known[best]) {
+        access.kind = Access::Kind::kTerms;
+        access.terms = &driver;
+        access.exact = conditions.size() == 1 && filter.is_exact();
+        return access;
+    }
+    TRY(auto stream, open_stream(reader, driver, kListMax));
+    if (stream == nullptr) return scan;
+    std::vector<DocrefStreamPtr> streams;
+    streams.push_back(std::move(stream));
+    bool enforces_all = true;
+    for (size_t i = 0; i < conditions.size(); ++i) {
+        if (i == best) continue;
+        const Condition& other = *conditions[i];
+        // Looking one item up in a run costs less than fetching it, if it is likely to be missing.
+        const bool rare = counts[i] * 2 < facts.items;
+        const bool cheap = other.is_single_term() || (known[i] && counts[i] < 20 * (counts[best] + 1));
+        if (!rare || !cheap || counts[best] <= 2) {
+            enforces_all = false;
+            continue;
+        }
+        TRY(auto more, open_stream(reader, other, kListMax));
+        if (more == nullptr) {
+            enforces_all = false;
+            continue;
+        }
+        access.detail += " and " + describe(other);
+        streams.push_back(std::move(more));
+    }
+    access.kind = Access::Kind::kStream;
+    access.stream = intersection(std::move(streams));
+    access.exact = enforces_all && filter.is_exact();
+    return access;
+}
+
+// --- reading ------------------------------------------------------------------------------------
+
+bool is_visible(const PageRequest& request, const partition::EpkRange& range, int64_t now,
+                const json::DocumentHeader& header) {
+    return range.contains(header.epk) &&
+           !partition::is_expired(request.settings->default_ttl, header.ts, header.own_ttl, now);
+}
+
+Result<std::vector<std::optional<std::string>>> load_documents(const PageRequest& request,
+                                                               storage::PartitionId partition,
+                                                               const std::vector<Docref>& docrefs) {
+    std::vector<std::string> keys;
+    keys.reserve(docrefs.size());
+    for (const Docref& docref : docrefs) keys.push_back(storage::keys::item(partition, docref));
+    return request.view->multi_get(storage::Family::kItems, keys);
+}
+
+CandidateReader::CandidateReader(const PageRequest& request, const Segment& segment, Access access,
+                                 const Position* resume)
+    : request_(request),
+      segment_(segment),
+      access_(std::move(access)),
+      now_(request.clock.wall_seconds()) {
+    if (resume != nullptr) {
+        resume_term_ = resume->term;
+        resume_docref_ = resume->docref;
+        resume_inclusive_ = resume->item_rows > 0;
+    }
+    const index::PostingScope& scope = segment.scope;
+    switch (access_.kind) {
+        case Access::Kind::kScan: {
+            const std::string prefix = storage::keys::partition(scope.partition);
+            std::string begin = prefix + scope.docref_begin;
+            const std::string end = scope.docref_end.empty() ? prefix_successor(prefix)
+                                                             : prefix + scope.docref_end;
+            if (!resume_docref_.empty()) {
+                // The next key is the same one with a zero byte behind it.
+                std::string from = prefix + resume_docref_;
+                if (!resume_inclusive_) from.push_back('\0');
+                begin = std::max(begin, from);
+            }
+            items_ = request.view->scan(storage::Family::kItems, begin, end);
+            break;
+        }
+        case Access::Kind::kStream:
+            if (!resume_docref_.empty()) {
+                access_.stream->seek(resume_docref_);
+                if (!resume_inclusive_ && access_.stream->valid() &&
+                    access_.stream->docref() == resume_docref_)
+                    access_.stream->next();
+            }
+            break;
+        case Access::Kind::kTerms:
+            if (access_.terms->test != nullptr)
+                tester_.emplace(request.query, request.parameters, *access_.terms);
+            break;
+    }
+}
+
+/// Opens the next range of the path that has anything left.
+bool CandidateReader::open_range() {
+    const auto& ranges = access_.terms->ranges;
+    const uint64_t path = index::path_hash(request_.settings->path_key, access_.terms->path);
+    while (range_ < ranges.size()) {
+        const index::TermRange& range = ranges[range_++];
+        if (!resume_term_.empty() && range.end <= resume_term_) continue;
+        postings_.emplace(segment_.scope, path, range);
+        if (!resume_term_.empty() && range.begin <= resume_term_) {
+            postings_->seek(resume_term_, resume_docref_);
+            if (!resume_inclusive_ && postings_->valid() && postings_->term() == resume_term_ &&
+                postings_->docref() == resume_docref_)
+                postings_->next();
+        }
+        return true;
+    }
+    return false;
+}
+
+bool CandidateReader::next_docref(Candidate& out) {
+    if (access_.kind == Access::Kind::kStream) {
+        DocrefStream& stream = *access_.stream;
+        if (!stream.valid()) {
+            status_ = stream.status();
+            return false;
+        }
+        out.docref = *Docref::from_bytes(stream.docref());
+        out.certain = stream.certain();
+        stream.next();
+        return true;
+    }
+    while (true) {
+        if (!postings_ || !postings_->valid()) {
+            if (postings_) status_ = postings_->status();
+            if (!status_.ok() || !open_range()) return false;
+            continue;
+        }
+        if (tester_ && (tested_.empty() || postings_->term() != tested_)) {
+            tested_.assign(postings_->term());
+            verdict_ = tester_->test(tested_);
+        }
+        if (verdict_ == TermTester::Verdict::kNo) {
+            postings_->next();
+            continue;
+        }
+        out.docref = *Docref::from_bytes(postings_->docref());
+        out.term.assign(postings_->term());
+        out.certain = verdict_ == TermTester::Verdict::kYes && !postings_->partial();
+        postings_->next();
+        return true;
+    }
+}
+
+Result<bool> CandidateReader::next(size_t max, std::vector<Candidate>& batch) {
+    batch.clear();
+    if (access_.kind == Access::Kind::kScan) return next_scanned(max, batch);
+    bool more = true;
+    while (batch.empty() && more) {
+        const int64_t began = request_.clock.monotonic_us();
+        Candidate candidate;
+        while (batch.size() < max) {
+            more = next_docref(candidate);
+            if (!more) break;
+            batch.push_back(candidate);
+        }
+        if (!status_.ok()) return std::move(status_);
+        seen_ += batch.size();
+        const int64_t read = request_.clock.monotonic_us();
+        index_us_ += read - began;
+        TRY_STATUS(load(batch));
+        load_us_ += request_.clock.monotonic_us() - read;
+    }
+    return !batch.empty();
+}
+
+Result<bool> CandidateReader::next_scanned(size_t max, std::vector<Candidate>& batch) {
+    const int64_t began = request_.clock.monotonic_us();
+    size_t bytes = 0;
+    constexpr size_t kBatchBytesMax = 4 << 20;
+    for (; items_->valid() && batch.size() < max && bytes < kBatchBytesMax; items_->next()) {
+        const auto key = storage::keys::decode_item(items_->key());
+        if (!key) return errors::internal("Stored data is damaged: a malformed key of an item.");
+        ++seen_;
+        TRY(const auto document, json::decode_document(items_->value()));
+        if (!is_visible(request_, segment_.range, now_, document.header)) continue;
+        bytes += items_->value().size();
+        batch.push_back({key->docref, {}, false, std::string(items_->value())});
+    }
+    TRY_STATUS(items_->status());
+    load_us_ += request_.clock.monotonic_us() - began;
+    return !batch.empty();
+}
+
+Status CandidateReader::load(std::vector<Candidate>& batch) {
+    std::vector<Docref> docrefs;
+    docrefs.reserve(batch.size());
+    for (const Candidate& candidate : batch) docrefs.push_back(candidate.docref);
+    TRY(auto documents, load_documents(request_, segment_.scope.partition, docrefs));
+    size_t kept = 0;
+    for (size_t i = 0; i < batch.size(); ++i) {
+        // Items and index agree in one view: an entry without an item is damage.
+        if (!documents[i])
+            return Status(errors::internal(
+                "Stored data is damaged: the index names an item that is not there. Run `orrery check`."));
+        TRY(const auto document, json::decode_document(*documents[i]));
+        if (!is_visible(request_, segment_.range, now_, document.header)) continue;
+        batch[i].document = std::move(*documents[i]);
+        if (kept != i) batch[kept] = std::move(batch[i]);
+        ++kept;
+    }
+    batch.resize(kept);
+    return {};
+}
+
+}  // namespace orrery::query::detail

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "query/detail/position.h"
+#include "query/detail/row_maker.h"
+#include "query/docref_stream.h"
+#include "query/page.h"
+
+namespace orrery::query::detail {
+
+/// The part of a query's range that lies in one partition, or a piece of it.
+struct Segment {
+    size_t partition = 0;      ///< index in PageRequest::partitions
+    partition::EpkRange range; ///< items outside do not belong to it
+    index::PostingScope scope; ///< entries that may belong to it
+    bool whole_partition = false;
+    bool resumed = false;      ///< the position lies in it
+};
+
+/// The range cut at partition borders and around the segment in progress; what is done is left out.
+std::vector<Segment> segments_of(const PageRequest& request, const Position& position);
+
+/// How the items of a segment are found.
+struct Access {
+    enum class Kind : uint8_t {
+        kScan,    ///< every item
+        kStream,  ///< docrefs from the index, ascending
+        kTerms,   ///< entries of one path, in term order
+    };
+    Kind kind = Kind::kScan;
+    DocrefStreamPtr stream;
+    const Condition* terms = nullptr;
+    /// The access alone decides the WHERE clause (for items that it calls certain).
+    bool exact = false;
+    uint64_t estimate = 0;  ///< candidates …
+    bool counted = false;   ///< … exactly; otherwise at least so many
+    std::string detail;
+};
+
+/// Facts about a segment that the choice needs.
+struct SegmentFacts {
+    uint64_t items = 0;       ///< in the segment, about
+    bool index_complete = true;  ///< no item is missing from the index
+};
+Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment);
+
+/// Chooses by counting entries, up to a cap. `terms_allowed`: the page may leave in term order.
+Result<Access> choose_access(const PageRequest& request, const Segment& segment,
+                             const SegmentFacts& facts, const Filter& filter, bool terms_allowed,
+                             uint64_t count_cap);
+
+/// A candidate with its document.
+struct Candidate {
+    storage::Docref docref;
+    std::string term;  ///< kTerms only
+    bool certain = false;
+    std::string document;
+};
+
+/// Reads the items of a segment in the order of its access, a batch at a time. Skips what does not
+/// belong to the range and what has expired.
+class CandidateReader {
+public:
+    CandidateReader(const PageRequest& request, const Segment& segment, Access access,
+                    const Position* resume);
+    /// Fills `batch` with up to `max` candidates; false at the end.
+    Result<bool> next(size_t max, std::vector<Candidate>& batch);
+    const Access& access() const { return access_; }
+    uint64_t seen() const { return seen_; }
+    int64_t index_us() const { return index_us_; }
+    int64_t load_us() const { return load_us_; }
+
+private:
+    Result<bool> next_scanned(size_t max, std::vector<Candidate>& batch);
+    bool next_docref(Candidate& out);
+    bool open_range();
+    Status load(std::vector<Candidate>& batch);
+    bool belongs(std::string_view document) const;
+
+    const PageRequest& request_;
+    const Segment& segment_;
+    Access access_;
+    const int64_t now_;
+    std::unique_ptr<storage::Cursor> items_;  // kScan
+    // kTerms
+    std::optional<index::Postings> postings_;
+    std::optional<TermTester> tester_;
+    size_t range_ = 0;
+    std::string tested_;
+    TermTester::Verdict verdict_ = TermTester::Verdict::kYes;
+    std::string resume_term_;
+    std::string resume_docref_;
+    bool resume_inclusive_ = false;
+    Status status_;
+    uint64_t seen_ = 0;
+    int64_t index_us_ = 0;
+    int64_t load_us_ = 0;
+};
+
+/// Whether a document belongs to a range of keys and has not expired.
+bool is_visible(const PageRequest& request, const partition::EpkRange& range, int64_t now,
+                const json::DocumentHeader& header);
+
+/// Documents by docref; empty where there is none.
+Result<std::vector<std::optional<std::string>>> load_documents(
+    const PageRequest& request, storage::PartitionId partition,
+    const std::vector<storage::Docref>& docrefs);
+
+}  // namespace orrery::query::detail

@@ -1,0 +1,284 @@
+#include "query/docref_stream.h"
+
+#include <algorithm>
+
+#include "index/terms.h"
+
+namespace orrery::query {
+namespace {
+
+using index::Postings;
+
+class TermStream final : public DocrefStream {
+public:
+    TermStream(const index::PostingScope& scope, uint64_t path, const index::TermRange& range)
+        : term_(range.begin), postings_(scope, path, range) {}
+    bool valid() const override { return postings_.valid(); }
+    std::string_view docref() const override { return postings_.docref(); }
+    bool certain() const override { return !postings_.partial(); }
+    void next() override { postings_.next(); }
+    void seek(std::string_view docref) override {
+        // Neighbours are reached faster by steps than by a search.
+        for (int i = 0; i < kStepsBeforeSearch && valid() && this->docref() < docref; ++i) next();
+        if (valid() && this->docref() < docref) postings_.seek(term_, docref);
+    }
+    Status status() const override { return postings_.status(); }
+
+private:
+    static constexpr int kStepsBeforeSearch = 4;
+    const std::string term_;
+    Postings postings_;
+};
+
+struct ListedDocref {
+    std::string docref;  // at most 32 bytes
+    bool certain;
+};
+
+class ListStream final : public DocrefStream {
+public:
+    /// `list`: in any order, docrefs may repeat (then certain if one entry is).
+    explicit ListStream(std::vector<ListedDocref> list) : list_(std::move(list)) {
+        std::sort(list_.begin(), list_.end(), [](const ListedDocref& a, const ListedDocref& b) {
+            return a.docref != b.docref ? a.docref < b.docref : a.certain > b.certain;
+        });
+        list_.erase(std::unique(list_.begin(), list_.end(),
+                                [](const ListedDocref& a, const ListedDocref& b) {
+                                    return a.docref == b.docref;
+                                }),
+                    list_.end());
+    }
+    bool valid() const override { return at_ < list_.size(); }
+    std::string_view docref() const override { return list_[at_].docref; }
+    bool certain() const override { return list_[at_].certain; }
+    void next() override { ++at_; }
+    void seek(std::string_view docref) override {
+        const auto from = list_.begin() + static_cast<ptrdiff_t>(at_);
+        const auto found =
+            std::lower_bound(from, list_.end(), docref,
+                             [](const ListedDocref& a, std::string_view b) { return a.docref < b; });
+        at_ = static_cast<size_t>(found - list_.begin());
+    }
+    Status status() const override { return {}; }
+
+private:
+    std::vector<ListedDocref> list_;
+    size_t at_ = 0;
+};
+
+class IntersectionStream final : public DocrefStream {
+public:
+    IntersectionStream(std::vector<DocrefStreamPtr> streams, bool complete)
+        : streams_(std::move(streams)), complete_(complete) {
+        settle();
+    }
+    bool valid() const override { return valid_; }
+    std::string_view docref() const override { return streams_[0]->docref(); }
+    bool certain() const override {
+        return complete_ && std::all_of(streams_.begin(), streams_.end(),
+                                        [](const auto& s) { return s->certain(); });
+    }
+    void next() override {
+        streams_[0]->next();
+        settle();
+    }
+    void seek(std::string_view docref) override {
+        streams_[0]->seek(docref);
+        settle();
+    }
+    Status status() const override {
+        for (const auto& stream : streams_) TRY_STATUS(stream->status());
+        return {};
+    }
+
+private:
+    /// Moves everybody to the first docref that all have.
+    void settle() {
+        valid_ = false;
+        for (size_t agreed = 1; streams_[0]->valid();) {
+            if (agreed == streams_.size()) {
+                valid_ = true;
+                return;
+            }
+            DocrefStream& other = *streams_[agreed];
+            other.seek(streams_[0]->docref());
+            if (!other.valid()) return;
+            if (other.docref() == streams_[0]->docref()) {
+                ++agreed;
+            } else {
+                target_.assign(other.docref());
+                streams_[0]->seek(target_);
+                agreed = 1;
+            }
+        }
+    }
+
+    std::vector<DocrefStreamPtr> streams_;
+    const bool complete_;
+    std::string target_;
+    bool valid_ = false;
+};
+
+class UnionStream final : public DocrefStream {
+public:
+    explicit UnionStream(std::vector<DocrefStreamPtr> streams) : streams_(std::move(streams)) {
+        settle();
+    }
+    bool valid() const override { return least_ != nullptr; }
+    std::string_view docref() const override { return least_->docref(); }
+    bool certain() const override { return certain_; }
+    void next() override {
+        current_.assign(docref());
+        for (const auto& stream : streams_)
+            if (stream->valid() && stream->docref() == current_) stream->next();
+        settle();
+    }
+    void seek(std::string_view docref) override {
+        for (const auto& stream : streams_)
+            if (stream->valid() && stream->docref() < docref) stream->seek(docref);
+        settle();
+    }
+    Status status() const override {
+        for (const auto& stream : streams_) TRY_STATUS(stream->status());
+        return {};
+    }
+
+private:
+    void settle() {
+        least_ = nullptr;
+        certain_ = false;
+        for (const auto& stream : streams_) {
+            if (!stream->valid()) continue;
+            const int order = least_ == nullptr ? -1 : stream->docref().compare(least_->docref());
+            if (order < 0) {
+                least_ = stream.get();
+                certain_ = stream->certain();
+            } else if (order == 0) {
+                certain_ |= stream->certain();
+            }
+        }
+    }
+
+    std::vector<DocrefStreamPtr> streams_;
+    const DocrefStream* least_ = nullptr;
+    bool certain_ = false;
+    std::string current_;
+};
+
+/// Walks all entries of a kTerms condition; `each` returns false to stop.
+template <typename Each>
+Status walk_entries(const IndexReader& reader, const Condition& condition, const Each& each) {
+    const uint64_t path = index::path_hash(reader.path_key, condition.path);
+    std::optional<TermTester> tester;
+    if (condition.test != nullptr) tester.emplace(reader.query, reader.parameters, condition);
+    for (const index::TermRange& range : condition.ranges) {
+        Postings postings(reader.scope, path, range);
+        std::string tested;
+        auto verdict = TermTester::Verdict::kYes;
+        while (postings.valid()) {
+            if (tester && (tested.empty() || postings.term() != tested)) {
+                tested.assign(postings.term());
+                verdict = tester->test(tested);
+            }
+            if (verdict == TermTester::Verdict::kNo) {
+                // One search instead of many steps, where a value has many items.
+                postings.next();
+                for (int i = 0; i < 8 && postings.valid() && postings.term() == tested; ++i)
+                    postings.next();
+                if (postings.valid() && postings.term() == tested) postings.next_term();
+                continue;
+            }
+            const bool certain = verdict == TermTester::Verdict::kYes && !postings.partial();
+            if (!each(postings.docref(), certain)) return {};
+            postings.next();
+        }
+        TRY_STATUS(postings.status());
+    }
+    return {};
+}
+
+}  // namespace
+
+TermTester::TermTester(const CompiledQuery& query, const Parameters& parameters,
+                       const Condition& condition)
+    : query_(query), condition_(condition), evaluation_(query, parameters) {}
+
+TermTester::Verdict TermTester::test(std::string_view term) {
+    arena_.clear();
+    const auto value = index::decode_term(term, arena_);
+    if (!value || value->is_array() || value->is_object()) return Verdict::kAskItem;
+    const json::Value item = item_with(condition_.path, *value, arena_);
+    evaluation_.begin(item, arena_);
+    evaluation_.context.slots[query_.root().sources[0].slot] = item;
+    return condition_.test->test(evaluation_.context) == Truth::kTrue ? Verdict::kYes
+                                                                      : Verdict::kNo;
+}
+
+Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condition,
+                               uint64_t cap) {
+    switch (condition.kind) {
+        case Condition::Kind::kTerms: {
+            uint64_t count = 0;
+            TRY_STATUS(walk_entries(reader, condition,
+                                    [&](std::string_view, bool) { return ++count < cap; }));
+            return count;
+        }
+        case Condition::Kind::kAll: {
+            uint64_t least = cap;
+            for (const Condition& part : condition.parts) {
+                TRY(const uint64_t count, count_entries(reader, part, least));
+                least = std::min(least, count);
+            }
+            return least;
+        }
+        case Condition::Kind::kAny: {
+            uint64_t sum = 0;
+            for (const Condition& part : condition.parts) {
+                if (sum >= cap) break;
+                TRY(const uint64_t count, count_entries(reader, part, cap - sum));
+                sum += count;
+            }
+            return std::min(sum, cap);
+        }
+    }
+    return cap;
+}
+
+DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams) {
+    if (streams.size() == 1) return std::move(streams[0]);
+    return std::make_unique<IntersectionStream>(std::move(streams), true);
+}
+
+Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& condition,
+                                    uint64_t list_max) {
+    if (condition.is_single_term())
+        return DocrefStreamPtr(std::make_unique<TermStream>(
+            reader.scope, index::path_hash(reader.path_key, condition.path), condition.ranges[0]));
+    if (condition.kind == Condition::Kind::kTerms) {
+        std::vector<ListedDocref> list;
+        bool fits = true;
+        TRY_STATUS(walk_entries(reader, condition, [&](std::string_view docref, bool certain) {
+            fits = list.size() < list_max;
+            if (fits) list.push_back({std::string(docref), certain});
+            return fits;
+        }));
+        if (!fits) return DocrefStreamPtr();
+        return DocrefStreamPtr(std::make_unique<ListStream>(std::move(list)));
+    }
+    const bool all = condition.kind == Condition::Kind::kAll;
+    std::vector<DocrefStreamPtr> streams;
+    for (const Condition& part : condition.parts) {
+        TRY(auto stream, open_stream(reader, part, list_max));
+        if (stream == nullptr && !all) return DocrefStreamPtr();
+        // Without a part of an AND the set is larger, which the item decides.
+        if (stream != nullptr) streams.push_back(std::move(stream));
+    }
+    if (streams.empty()) return DocrefStreamPtr();
+    if (all) {
+        const bool complete = streams.size() == condition.parts.size();
+        return DocrefStreamPtr(std::make_unique<IntersectionStream>(std::move(streams), complete));
+    }
+    return DocrefStreamPtr(std::make_unique<UnionStream>(std::move(streams)));
+}
+
+}  // namespace orrery::query

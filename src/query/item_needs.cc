@@ -1,0 +1,110 @@
+#include "query/item_needs.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace orrery::query {
+namespace {
+
+using ast::Expr;
+using ast::ExprKind;
+
+bool is_system(std::string_view name) {
+    return name == "_rid" || name == "_self" || name == "_etag" || name == "_ts" ||
+           name == "_attachments" || name == "_lsn";
+}
+
+/// Follows every name that stands for the item. A name that a subquery binds to something else is
+/// followed too, which selects too much at worst.
+class Collector {
+public:
+    explicit Collector(ItemNeeds& needs) : needs_(needs) {}
+
+    void bind_items(const ast::Query& q) {
+        if (q.sources.empty()) return;
+        const ast::Source& first = q.sources[0];
+        if (first.query != nullptr) return bind_items(*first.query);
+        if (first.collection->kind == ExprKind::kIdentifier && !first.iterate)
+            names_.push_back(first.alias.empty() ? first.collection->name : first.alias);
+    }
+
+    void query(const ast::Query& q, bool from_item, bool copies_item) {
+        for (size_t i = 0; i < q.sources.size(); ++i) {
+            const ast::Source& s = q.sources[i];
+            if (s.query != nullptr) {
+                query(*s.query, from_item && i == 0, false);
+            } else if (!from_item || i > 0) {
+                expr(*s.collection);
+            } else if (s.collection->kind == ExprKind::kPath) {
+                add(*s.collection);
+            } else if (s.collection->kind != ExprKind::kIdentifier || s.iterate) {
+                needs_.whole = true;
+            }
+        }
+        if (!copies_item) projection(q, from_item);
+        if (q.where != nullptr) expr(*q.where);
+        for (const Expr* key : q.group_by) expr(*key);
+        for (const ast::OrderItem& item : q.order_by) expr(*item.expr);
+    }
+
+private:
+    void projection(const ast::Query& q, bool from_item) {
+        if (q.value != nullptr) expr(*q.value);
+        for (const ast::SelectItem& item : q.items) expr(*item.expr);
+        if (q.select_kind == ast::SelectKind::kStar && from_item && !q.sources.empty() &&
+            q.sources[0].collection != nullptr &&
+            q.sources[0].collection->kind == ExprKind::kIdentifier)
+            needs_.whole = true;
+    }
+
+    bool is_item(const Expr& e) const {
+        return e.kind == ExprKind::kIdentifier &&
+               std::find(names_.begin(), names_.end(), e.name) != names_.end();
+    }
+
+    /// The names that lead from the item to a value.
+    void add(const Expr& path) {
+        json::MemberPath names;
+        for (const ast::Step& step : path.steps) {
+            if (!step.is_name()) break;
+            names.emplace_back(step.name);
+        }
+        if (names.empty()) {
+            needs_.whole = true;
+            return;
+        }
+        needs_.system |= is_system(names[0]);
+        if (std::find(needs_.paths.begin(), needs_.paths.end(), names) == needs_.paths.end())
+            needs_.paths.push_back(std::move(names));
+    }
+
+    void expr(const Expr& e) {
+        if (is_item(e)) {
+            needs_.whole = true;
+            return;
+        }
+        if (e.query != nullptr) query(*e.query, false, false);
+        if (e.kind == ExprKind::kPath) {
+            is_item(*e.args[0]) ? add(e) : expr(*e.args[0]);
+            for (const ast::Step& step : e.steps)
+                if (step.expr != nullptr) expr(*step.expr);
+            return;
+        }
+        for (const Expr* part : e.args) expr(*part);
+    }
+
+    ItemNeeds& needs_;
+    std::vector<std::string_view> names_;
+};
+
+}  // namespace
+
+ItemNeeds item_needs(const ast::Query& query, bool copies_item) {
+    ItemNeeds needs;
+    Collector collector(needs);
+    collector.bind_items(query);
+    collector.query(query, true, copies_item);
+    return needs;
+}
+
+}  // namespace orrery::query

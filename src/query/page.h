@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "partition/partition.h"
+#include "query/query.h"
+#include "storage/store.h"
+
+/// Queries over the items of partitions: one page at a time, on the index where it serves.
+namespace orrery::query {
+
+struct PageRequest {
+    const CompiledQuery& query;
+    const Parameters& parameters;
+    /// Those that overlap `range`, in order of their ranges.
+    std::vector<partition::Partition*> partitions;
+    partition::EpkRange range;
+    std::optional<std::string> full_epk;  ///< the range is exactly this key
+    storage::ViewPtr view;
+    partition::ContainerSettingsPtr settings;  ///< those that belong to the view
+    const Clock& clock;
+    std::string position;  ///< PageAnswer::position of the page before; empty: the first page
+    uint32_t rows_max = 100;
+    uint64_t bytes_max = 4ULL << 20;
+    int64_t deadline_us = 0;  ///< monotonic; later the page ends with what it has
+    std::function<bool()> cancelled;
+    bool use_index = true;  ///< false: every item is read, as if nothing were indexed
+};
+
+/// Work in one partition, counted as the RU formula counts it: by what the query says, not by what
+/// the plan did (service-model §3.2).
+struct PartitionWork {
+    size_t partition = 0;  ///< index in PageRequest::partitions
+    uint64_t seeks = 0;
+    uint64_t loaded_items = 0;
+    uint64_t index_entries = 0;
+    uint64_t join_tuples = 0;
+    uint64_t udf_calls = 0;
+};
+
+/// What really happened in one partition, for people.
+struct AccessReport {
+    size_t partition = 0;
+    std::string access;     ///< "points", "scan", "index", "index order", "sort", "index only"
+    std::string detail;     ///< conditions that drove it
+    uint64_t candidates = 0;
+    uint64_t loaded = 0;
+    uint64_t matched = 0;
+};
+
+struct IndexUse {
+    std::vector<std::string> utilized;   ///< "/a/?"
+    std::vector<std::string> potential;
+    std::vector<std::vector<std::string>> utilized_composite;  ///< {"/a ASC", "/b DESC"}
+    std::vector<std::vector<std::string>> potential_composite;
+};
+
+struct PageAnswer {
+    std::vector<std::string> rows;  ///< JSON texts
+    std::string position;           ///< empty: there is no more
+    std::vector<PartitionWork> work;
+    uint64_t retrieved_items = 0;
+    uint64_t retrieved_bytes = 0;
+    uint64_t returned_bytes = 0;  ///< as the RU formula counts them
+    uint64_t output_bytes = 0;
+    int64_t plan_us = 0;
+    int64_t index_us = 0;
+    int64_t load_us = 0;
+    IndexUse index_use;
+    std::vector<AccessReport> accesses;
+    /// ORDER BY had to look for items without the key: an index on it would help.
+    std::vector<index::PathStep> wants_sorted_path;
+};
+
+/// Runs one page. Worker thread. 400 for ORDER BY that no index serves.
+Result<PageAnswer> execute_page(const PageRequest& request);
+
+}  // namespace orrery::query
