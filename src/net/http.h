@@ -40,6 +40,13 @@ struct HttpResponse {
     void add_header(std::string_view name, int64_t value);
 };
 
+/// Work for the thread of a connection's loop.
+class LoopTask {
+public:
+    virtual ~LoopTask() = default;
+    virtual void run() = 0;
+};
+
 /// One request and its one answer. Owned by the handler from handle() to send().
 class HttpExchange {
 public:
@@ -49,6 +56,11 @@ public:
 
     /// True once the client has gone; long work should stop. Any thread.
     virtual bool cancelled() const = 0;
+
+    /// Runs the task on the connection's loop thread, at once when called there. Any thread. For
+    /// threads that have better things to do than to build answers. A task that comes after the
+    /// server's end is destroyed unrun.
+    virtual void run_on_loop(std::unique_ptr<LoopTask> task) { task->run(); }
 
     /// Sends the answer and gives up the exchange. Any thread; cheap when called on the
     /// connection's own loop thread, one queued hop otherwise.

@@ -1,13 +1,11 @@
 #include "net/http_server.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -25,9 +23,6 @@
 namespace orrery::net {
 namespace {
 
-namespace asio = boost::asio;
-using asio::ip::tcp;
-
 bool is_loopback(const sockaddr_storage& address) {
     if (address.ss_family == AF_INET) {
         sockaddr_in v4;
@@ -41,9 +36,42 @@ bool is_loopback(const sockaddr_storage& address) {
     return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
 }
 
+/// A listening socket, or an invalid one with errno set.
+detail::OwnedFd listen_on(const addrinfo& address) {
+    detail::OwnedFd socket(
+        ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.valid()) return socket;
+    const int on = 1;
+    const int off = 0;
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address.ai_family == AF_INET6) {
+        sockaddr_in6 v6;
+        std::memcpy(&v6, address.ai_addr, sizeof v6);
+        // The unspecified address takes IPv4 clients, too.
+        if (IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr))
+            ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    }
+    if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) == 0 &&
+        ::listen(socket.get(), SOMAXCONN) == 0)
+        return socket;
+    const int error = errno;
+    socket.reset();
+    errno = error;
+    return socket;
+}
+
+uint16_t port_of(int socket) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+    sockaddr_in either;  // the port is at the same place in both families
+    std::memcpy(&either, &address, sizeof either);
+    return ntohs(either.sin_port);
+}
+
 /// The acceptor lives on the first loop. It pauses while the server is full or out of descriptors;
 /// new clients then wait in the kernel's queue.
-class Server final : public HttpServer {
+class Server final : public HttpServer, private detail::Watcher {
 public:
     Server(const HttpServerOptions& options, HttpHandler& handler) : options_(options) {
         const size_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -52,8 +80,6 @@ public:
             loops_.push_back(std::make_shared<detail::Loop>(options, handler,
                                                             [this] { on_connection_closed(); }));
         }
-        acceptor_ = std::make_unique<tcp::acceptor>(loops_[0]->context());
-        retry_ = std::make_unique<asio::steady_timer>(loops_[0]->context());
     }
 
     ~Server() override { stop(0); }
@@ -64,8 +90,8 @@ public:
     void stop(int64_t grace_ms) override;
 
 private:
-    Status cannot_listen(const boost::system::error_code& error) const;
-    void await_client();
+    Status cannot_listen(int error) const;
+    void on_events(uint32_t /*events*/) override { accept_clients(); }
     void accept_clients();
     bool accept_one();
     void retry_later();
@@ -73,8 +99,7 @@ private:
 
     const HttpServerOptions options_;
     std::vector<std::shared_ptr<detail::Loop>> loops_;
-    std::unique_ptr<tcp::acceptor> acceptor_;    // used on the first loop only
-    std::unique_ptr<asio::steady_timer> retry_;  // used on the first loop only
+    detail::OwnedFd acceptor_;  // used on the first loop only
     uint16_t port_ = 0;
     bool started_ = false;
     std::atomic<size_t> total_{0};
@@ -86,92 +111,84 @@ private:
     std::condition_variable empty_;
 };
 
-Status Server::cannot_listen(const boost::system::error_code& error) const {
+Status Server::cannot_listen(int error) const {
     return Status(errors::service_unavailable("Cannot listen on " + options_.bind_address +
                                               " port " + std::to_string(options_.port) + ": " +
-                                              error.message() + "."));
+                                              std::strerror(error) + "."));
 }
 
 Status Server::listen() {
-    boost::system::error_code error;
     const std::string text =
         options_.bind_address == "localhost" ? "127.0.0.1" : options_.bind_address;
-    const auto address = asio::ip::make_address(text, error);
-    if (error) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+    addrinfo* found = nullptr;
+    const std::string port = std::to_string(options_.port);
+    if (text.empty() || ::getaddrinfo(text.c_str(), port.c_str(), &hints, &found) != 0) {
         return Status(errors::bad_request("The bind address '" + options_.bind_address +
                                           "' is not an IPv4 or IPv6 address."));
     }
-    const tcp::endpoint endpoint(address, options_.port);
-    acceptor_->open(endpoint.protocol(), error);
-    if (!error) acceptor_->set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error && address.is_v6() && address.is_unspecified()) {
-        acceptor_->set_option(asio::ip::v6_only(false), error);
-    }
-    if (!error) acceptor_->bind(endpoint, error);
-    if (!error) acceptor_->listen(tcp::acceptor::max_listen_connections, error);
-    if (!error) acceptor_->native_non_blocking(true, error);
-    if (!error) port_ = acceptor_->local_endpoint(error).port();
-    if (error) return cannot_listen(error);
-    await_client();
+    acceptor_ = listen_on(*found);
+    const int error = errno;
+    ::freeaddrinfo(found);
+    if (!acceptor_.valid()) return cannot_listen(error);
+    port_ = port_of(acceptor_.get());
+    for (const auto& loop : loops_)
+        if (!loop->usable()) return cannot_listen(EMFILE);
+    if (!loops_[0]->watch(acceptor_.get(), EPOLLIN, *this)) return cannot_listen(errno);
     started_ = true;
     for (const auto& loop : loops_) loop->start();
     return {};
 }
 
-void Server::await_client() {
-    acceptor_->async_wait(tcp::acceptor::wait_read, [this](const boost::system::error_code& error) {
-        if (!error) accept_clients();
-    });
-}
-
+/// Events come once per change, so this goes on until the queue is empty or something else will
+/// call again.
 void Server::accept_clients() {
     constexpr int kBatch = 64;  // connections that are being served get their turn in between
     for (int i = 0; i < kBatch; ++i) {
-        if (!acceptor_->is_open()) return;
+        if (!acceptor_.valid()) return;
         if (total_.load() >= options_.connections_max) {
             full_.store(true);
             // A connection that ended before the flag was up does not wake us.
             if (total_.load() >= options_.connections_max || !full_.exchange(false)) return;
         }
         if (!accept_one()) {
-            if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+            if (errno == EAGAIN || errno == EWOULDBLOCK) return;
             if (errno == ECONNABORTED || errno == EINTR || errno == EPROTO) continue;
             retry_later();
             return;
         }
     }
-    await_client();
+    loops_[0]->post_function([this] { accept_clients(); });
 }
 
 /// False with errno set.
 bool Server::accept_one() {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
-    const int fd = ::accept4(acceptor_->native_handle(), reinterpret_cast<sockaddr*>(&address),
-                             &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd = ::accept4(acceptor_.get(), reinterpret_cast<sockaddr*>(&address), &size,
+                             SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return false;
     total_.fetch_add(1);
     const auto fewest = std::min_element(
         loops_.begin(), loops_.end(),
         [](const auto& a, const auto& b) { return a->connection_count() < b->connection_count(); });
-    (*fewest)->adopt(detail::OwnedSocket(fd), is_loopback(address));
+    (*fewest)->adopt(detail::OwnedFd(fd), is_loopback(address));
     return true;
 }
 
 /// Out of descriptors or memory: trying again at once would only burn the processor.
 void Server::retry_later() {
-    constexpr auto kPause = std::chrono::milliseconds(100);
+    constexpr int64_t kPauseMs = 100;
     log::warning(std::string("cannot accept connections: ") + std::strerror(errno));
-    retry_->expires_after(kPause);
-    retry_->async_wait([this](const boost::system::error_code& error) {
-        if (!error) accept_clients();
-    });
+    loops_[0]->set_alarm(kPauseMs, [this] { accept_clients(); });
 }
 
 void Server::on_connection_closed() {
     const size_t left = total_.fetch_sub(1) - 1;
     if (full_.load() && full_.exchange(false)) {
-        asio::post(loops_[0]->context(), [this] { accept_clients(); });
+        loops_[0]->post_function([this] { accept_clients(); });
     }
     if (left == 0 && stopping_.load()) {
         const std::lock_guard lock(empty_mutex_);
@@ -187,10 +204,8 @@ void Server::stop(int64_t grace_ms) {
     for (const auto& loop : loops_) CHECK(!loop->on_own_thread());
     stopping_.store(true);
     std::promise<void> accepting_ended;
-    asio::post(loops_[0]->context(), [this, &accepting_ended] {
-        boost::system::error_code ignored;
-        acceptor_->close(ignored);
-        retry_->cancel();
+    loops_[0]->post_function([this, &accepting_ended] {
+        acceptor_.reset();  // an alarm or a task that is still to come finds it closed
         accepting_ended.set_value();
     });
     accepting_ended.get_future().wait();

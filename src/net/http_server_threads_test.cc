@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <random>
+#include <thread>
 
 #include "net/detail/test_client.h"
 #include "net/http_server.h"
@@ -98,6 +99,58 @@ TEST(HttpServerThreads, AnswersFromOtherThreads) {
     for (auto& client : clients) client.join();
     EXPECT_EQ(good.load(), 8 * 200);
     server->stop(1000);
+}
+
+/// Sends the exchange's echo and says on which thread.
+class EchoTask final : public LoopTask {
+public:
+    EchoTask(std::unique_ptr<HttpExchange> exchange, std::atomic<std::thread::id>& thread)
+        : exchange_(std::move(exchange)), thread_(thread) {}
+    void run() override {
+        thread_ = std::this_thread::get_id();
+        TestHandler::echo(std::move(exchange_));
+    }
+
+private:
+    std::unique_ptr<HttpExchange> exchange_;
+    std::atomic<std::thread::id>& thread_;
+};
+
+void echo_on_loop(std::unique_ptr<HttpExchange> exchange, std::atomic<std::thread::id>& thread) {
+    HttpExchange& target = *exchange;
+    target.run_on_loop(std::make_unique<EchoTask>(std::move(exchange), thread));
+}
+
+TEST(HttpServerThreads, TasksRunOnTheLoopOfTheirConnection) {
+    Parked parked;
+    std::atomic<std::thread::id> handled;
+    std::atomic<std::thread::id> ran;
+    TestHandler handler([&](std::unique_ptr<HttpExchange> exchange) {
+        handled = std::this_thread::get_id();
+        if (exchange->request.target == "/now") {
+            echo_on_loop(std::move(exchange), ran);
+        } else {
+            parked.put(std::move(exchange));
+        }
+    });
+    auto server = start_server(handler);
+    TestClient client(server->port());
+    for (int i = 0; i < 100; ++i) {
+        client.send(get_request("/later"));
+        echo_on_loop(parked.take(), ran);
+        EXPECT_EQ(client.reply().body, "GET /later ");
+        EXPECT_EQ(ran.load(), handled.load());
+        client.send(get_request("/now"));
+        EXPECT_EQ(client.reply().body, "GET /now ");
+        EXPECT_EQ(ran.load(), handled.load());
+    }
+    // A task that comes too late is dropped.
+    client.send(get_request("/late"));
+    auto late = parked.take();
+    server->stop(0);
+    ran = std::thread::id();
+    echo_on_loop(std::move(late), ran);
+    EXPECT_EQ(ran.load(), std::thread::id());
 }
 
 TEST(HttpServerThreads, BurstFromOneForeignThread) {

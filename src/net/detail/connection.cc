@@ -2,11 +2,11 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kBufferBytes = 16 * 1024;
 constexpr size_t kBufferKeepBytes = 64 * 1024;  ///< larger ones are given back when empty
 constexpr size_t kBufferSlackBytes = 256;       ///< room to notice the client's end behind a body
+constexpr int kReadsInARowMax = 16;             ///< then other connections get their turn
 constexpr char kTlsHandshakeRecord = 0x16;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -33,6 +34,16 @@ bool Exchange::cancelled() const {
     return connection != nullptr && connection->client_gone();
 }
 
+void Exchange::run_on_loop(std::unique_ptr<LoopTask> task) {
+    DCHECK(connection != nullptr);
+    Loop& loop = connection->loop();
+    if (loop.on_own_thread()) {
+        task->run();
+    } else {
+        loop.post(std::move(task));
+    }
+}
+
 void Exchange::do_send(std::unique_ptr<HttpExchange> self) {
     DCHECK(self.get() == this && connection != nullptr);
     std::shared_ptr<Connection> target = std::move(connection);
@@ -43,7 +54,6 @@ void Exchange::do_send(std::unique_ptr<HttpExchange> self) {
 
 Connection::Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback)
     : loop_(std::move(loop)),
-      socket_(loop_->context()),
       peer_is_loopback_(peer_is_loopback),
       parser_(HttpLimits{.header_bytes_max = loop_->options().header_bytes_max,
                          .header_count_max = loop_->options().header_count_max,
@@ -51,17 +61,25 @@ Connection::Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback)
     set_buffer(kBufferBytes);
 }
 
-void Connection::start(OwnedSocket socket) {
+void Connection::start(OwnedFd socket) {
+    socket_ = std::move(socket);
     const int on = 1;
-    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    boost::system::error_code error;
-    socket_.assign(boost::asio::ip::tcp::v4(), socket.get(), error);
-    if (error) {
+    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (!loop_->watch(socket_.get(), EPOLLIN | EPOLLOUT | EPOLLRDHUP, *this)) {
         close();
         return;
     }
-    socket.release();
-    advance();
+    proceed();
+}
+
+void Connection::on_events(uint32_t events) {
+    if (state_ == State::kClosed) return;
+    if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) input_ending_ = true;
+    if ((events & EPOLLIN) != 0 || input_ending_) readable_ = true;
+    if (write_armed_ && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) on_writable();
+    if (state_ == State::kClosed || !input_waits()) return;
+    read_some();
+    proceed();
 }
 
 void Connection::stop() {
@@ -78,9 +96,21 @@ void Connection::close() {
     state_ = State::kClosed;
     deadline_ms_ = kNever;
     client_gone_.store(true, std::memory_order_relaxed);
-    boost::system::error_code ignored;
-    socket_.close(ignored);
+    socket_.reset();
     loop_->remove(*this);
+}
+
+/// Serves requests and reads on as far as possible without waiting. The way in after any event.
+void Connection::proceed() {
+    for (int reads = 0;; ++reads) {
+        advance();
+        if (state_ == State::kClosed || !input_waits()) return;
+        if (reads == kReadsInARowMax) {
+            loop_->resume_later(shared_from_this());
+            return;
+        }
+        read_some();
+    }
 }
 
 /// Serves what has been received until more is needed or a request is under way.
@@ -100,9 +130,9 @@ void Connection::advance() {
     }
 }
 
-/// True when more plaintext was at hand; else a read is under way or the connection is closed.
+/// True when more plaintext was at hand; else input is waited for or the connection is closed.
 bool Connection::await_input() {
-    if (!buffer_pinned()) make_room();
+    make_room();
     if (tls_backlog_ && decrypt()) return true;
     if (state_ == State::kClosed) return false;
     if (input_ended_) {
@@ -135,13 +165,20 @@ void Connection::send_continue() {
         return;
     }
     // Nothing else is being sent, so so few bytes fit unless the connection is beyond help.
-    const ssize_t sent =
-        ::send(socket_.native_handle(), kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(socket_.get(), kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(kContinue.size())) close();
 }
 
 void Connection::arm_read() {
-    if (read_armed_ || input_ended_) return;
+    if (input_ended_) return;
+    const bool room = state_ == State::kLingering ? true
+                      : tls_ != nullptr           ? tls_->input_used_up()
+                                                  : end_ < capacity_;
+    if (room) read_armed_ = true;
+}
+
+/// Precondition: input_waits(). One read; what follows from it is up to proceed().
+void Connection::read_some() {
     char* space = buffer_.get() + end_;
     size_t size = capacity_ - end_;
     if (state_ == State::kLingering) {
@@ -149,30 +186,24 @@ void Connection::arm_read() {
         size = capacity_;
     } else if (tls_ != nullptr) {
         space = tls_->input_space();
-        size = tls_->input_used_up() ? TlsStream::kInputBytes : 0;
+        size = TlsStream::kInputBytes;
     }
-    if (size == 0) return;
-    read_armed_ = true;
-    socket_.async_read_some(
-        boost::asio::buffer(space, size),
-        [self = shared_from_this()](const boost::system::error_code& error, size_t count) {
-            self->on_read(error, count);
-        });
-}
-
-void Connection::on_read(const boost::system::error_code& error, size_t count) {
-    read_armed_ = false;
-    if (state_ == State::kClosed) return;
-    if (error) {
-        on_input_end(error == boost::asio::error::eof);
+    DCHECK(size > 0);
+    const ssize_t count = ::recv(socket_.get(), space, size, 0);
+    if (count < 0 && errno == EINTR) return;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        readable_ = false;
         return;
     }
-    if (state_ != State::kLingering) take_input(count);
-    if (state_ == State::kReading) {
-        advance();
-    } else if (state_ == State::kHandling || state_ == State::kLingering) {
-        arm_read();
+    read_armed_ = false;
+    if (count <= 0) {
+        on_input_end(count == 0);
+        return;
     }
+    // Less than asked for: that was all. What comes later is another event.
+    if (static_cast<size_t>(count) < size && !input_ending_) readable_ = false;
+    if (state_ != State::kLingering) take_input(static_cast<size_t>(count));
+    if (state_ == State::kHandling || state_ == State::kLingering) arm_read();
 }
 
 /// A client that has only closed its sending side still gets its answer.
@@ -190,11 +221,7 @@ void Connection::take_input(size_t count) {
         return;
     }
     end_ += count;
-    if (first_byte_seen_) {
-        // Requests answered later leave a read behind them: start over at the front now and then.
-        if (state_ == State::kReading && begin_ > capacity_ / 2) make_room();
-        return;
-    }
+    if (first_byte_seen_) return;
     first_byte_seen_ = true;
     if (buffer_[0] != kTlsHandshakeRecord || loop_->options().tls == nullptr) return;
     tls_ = TlsStream::create(*loop_->options().tls);
@@ -249,7 +276,7 @@ bool Connection::decrypt() {
 /// Makes free space behind what was received. The parser refuses at its limits, so the buffer
 /// stays below twice their sum.
 void Connection::make_room() {
-    DCHECK(!buffer_pinned() && state_ == State::kReading);
+    DCHECK(state_ == State::kReading);
     if (begin_ > 0 && capacity_ - end_ < capacity_ / 2) {
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
         end_ -= begin_;
@@ -278,7 +305,7 @@ void Connection::drop_request() {
     parser_.reset();
     continue_sent_ = false;
     phase_ = Phase::kNone;
-    if (begin_ != end_ || buffer_pinned()) return;
+    if (begin_ != end_) return;
     begin_ = end_ = 0;
     if (capacity_ > kBufferKeepBytes) set_buffer(kBufferBytes);
 }
@@ -326,7 +353,7 @@ void Connection::answer_later(std::unique_ptr<Exchange> exchange) {
     DCHECK(state_ == State::kHandling);
     set_answer(std::move(exchange));
     respond();
-    advance();
+    proceed();
 }
 
 void Connection::refuse(int status, std::string_view why) {
@@ -347,6 +374,7 @@ void Connection::on_deadline() {
     } else {
         refuse(408, "The request's headers did not arrive in time.");
     }
+    if (state_ != State::kClosed) proceed();
 }
 
 }  // namespace orrery::net::detail

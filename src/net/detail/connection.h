@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,6 +25,7 @@ class Exchange final : public HttpExchange {
 public:
     ~Exchange() override;
     bool cancelled() const override;
+    void run_on_loop(std::unique_ptr<LoopTask> task) override;
     /// Set while the handler owns the exchange; keeps the request's bytes alive.
     std::shared_ptr<Connection> connection;
 
@@ -39,13 +39,14 @@ protected:
 /// Invariants:
 ///  - a request with the handler points into buffer_: until its answer, buffer_ neither moves nor
 ///    grows; what the client sends meanwhile goes behind it, as far as there is room;
-///  - while a read is under way the free part of buffer_ (or the TLS input) stays where it is;
-///  - after close() nothing but the exchange keeps the object alive.
-class Connection : public std::enable_shared_from_this<Connection> {
+///  - events come once per change: readable_ remembers that there may be unread input;
+///  - after close() nothing but the exchange and the present round of events keeps the object
+///  alive.
+class Connection final : public Watcher, public std::enable_shared_from_this<Connection> {
 public:
     Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback);
 
-    void start(OwnedSocket socket);
+    void start(OwnedFd socket);
     void stop();   ///< the server is stopping
     void close();  ///< now, whatever is under way
     /// The handler's answer during its call, and at any later time; null: 500.
@@ -53,6 +54,8 @@ public:
     void answer_later(std::unique_ptr<Exchange> exchange);
     int64_t deadline_ms() const { return deadline_ms_; }
     void on_deadline();
+    void on_events(uint32_t events) override;
+    void resume() { proceed(); }  ///< after Loop::resume_later()
 
     bool client_gone() const { return client_gone_.load(std::memory_order_relaxed); }
     Loop& loop() const { return *loop_; }
@@ -60,23 +63,22 @@ public:
     size_t position_in_loop = 0;
 
 private:
-    using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp,
-                                                    boost::asio::io_context::executor_type>;
     enum class State : uint8_t { kReading, kHandling, kWriting, kLingering, kClosed };
     enum class Phase : uint8_t { kNone, kIdle, kHead, kBody };
     enum class Progress : uint8_t { kDone, kBlocked, kFailed };
 
     // Reading (connection.cc)
+    void proceed();
     void advance();
     bool await_input();
     void enter_phase();
     void send_continue();
     void arm_read();
-    void on_read(const boost::system::error_code& error, size_t count);
+    bool input_waits() const { return read_armed_ && readable_; }
+    void read_some();
     void on_input_end(bool orderly);
     void take_input(size_t count);
     bool decrypt();
-    bool buffer_pinned() const { return read_armed_ && tls_ == nullptr; }
     void set_buffer(size_t capacity);
     void make_room();
     void drop_request();
@@ -99,15 +101,17 @@ private:
     void finish_response();
     void linger();
 
-    const std::shared_ptr<Loop> loop_;  // before socket_: the socket needs its context
-    Socket socket_;
+    const std::shared_ptr<Loop> loop_;
+    OwnedFd socket_;
     std::unique_ptr<TlsStream> tls_;
     State state_ = State::kReading;
     Phase phase_ = Phase::kNone;
     const bool peer_is_loopback_;
     bool first_byte_seen_ = false;
-    bool read_armed_ = false;
-    bool write_armed_ = false;
+    bool read_armed_ = false;    ///< input is wanted
+    bool readable_ = false;      ///< there may be some
+    bool input_ending_ = false;  ///< the end of input is in sight, behind what is unread
+    bool write_armed_ = false;   ///< waits until the socket takes more
     bool input_ended_ = false;
     bool tls_backlog_ = false;  ///< decryption stopped for want of room
     bool continue_sent_ = false;

@@ -108,13 +108,12 @@ Connection::Progress Connection::send_plain() {
         if (count == 0) return Progress::kDone;
         ssize_t sent;
         if (count == 1) {
-            sent = ::send(socket_.native_handle(), pieces[0].iov_base, pieces[0].iov_len,
-                          MSG_NOSIGNAL);
+            sent = ::send(socket_.get(), pieces[0].iov_base, pieces[0].iov_len, MSG_NOSIGNAL);
         } else {
             msghdr message{};
             message.msg_iov = pieces;
             message.msg_iovlen = count;
-            sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL);
+            sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
         }
         if (sent < 0) {
             if (errno == EINTR) continue;
@@ -146,8 +145,7 @@ Connection::Progress Connection::send_tls() {
 Connection::Progress Connection::flush_tls() {
     while (!tls_->output().empty()) {
         const std::string_view output = tls_->output();
-        const ssize_t sent =
-            ::send(socket_.native_handle(), output.data(), output.size(), MSG_NOSIGNAL);
+        const ssize_t sent = ::send(socket_.get(), output.data(), output.size(), MSG_NOSIGNAL);
         if (sent < 0) {
             if (errno == EINTR) continue;
             if (errno != EAGAIN && errno != EWOULDBLOCK) return Progress::kFailed;
@@ -160,17 +158,13 @@ Connection::Progress Connection::flush_tls() {
 }
 
 void Connection::await_writable() {
-    if (write_armed_) return;
     write_armed_ = true;
-    socket_.async_wait(
-        Socket::wait_write,
-        [self = shared_from_this()](const boost::system::error_code&) { self->on_writable(); });
 }
 
 /// Sent by us and not yet acknowledged by the peer.
 int Connection::queued_bytes() const {
     int count = 0;
-    return ::ioctl(const_cast<Socket&>(socket_).native_handle(), SIOCOUTQ, &count) == 0 ? count : 0;
+    return ::ioctl(socket_.get(), SIOCOUTQ, &count) == 0 ? count : 0;
 }
 
 /// The kernel reports a large send buffer as writable only when a third of it is free, so a slow
@@ -188,7 +182,7 @@ void Connection::on_writable() {
     if (state_ == State::kClosed) return;
     if (state_ == State::kWriting) {
         write_on();
-        advance();
+        proceed();
     } else if (tls_ != nullptr && flush_tls() == Progress::kFailed) {
         close();
     }
@@ -213,8 +207,7 @@ void Connection::linger() {
         tls_->close();
         flush_tls();
     }
-    boost::system::error_code ignored;
-    socket_.shutdown(Socket::shutdown_send, ignored);
+    ::shutdown(socket_.get(), SHUT_WR);
     if (input_ended_) {
         close();
         return;

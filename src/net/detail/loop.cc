@@ -1,11 +1,12 @@
 #include "net/detail/loop.h"
 
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
-#include <chrono>
+#include <cerrno>
 #include <exception>
 
 #include "base/check.h"
@@ -15,6 +16,8 @@
 
 namespace orrery::net::detail {
 namespace {
+
+constexpr int kEventsMax = 128;
 
 thread_local const Loop* current_loop = nullptr;
 
@@ -26,8 +29,9 @@ int64_t coarse_ms(clockid_t clock) {
 
 }  // namespace
 
-OwnedSocket::~OwnedSocket() {
+void OwnedFd::reset() {
     if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
 }
 
 int64_t coarse_now_ms() {
@@ -41,10 +45,15 @@ Loop::Loop(const HttpServerOptions& options, HttpHandler& handler, std::function
       shortest_timeout_ms_(
           std::max<int64_t>(1, std::min({options.header_timeout_ms, options.body_timeout_ms,
                                          options.idle_timeout_ms, options.write_timeout_ms}))),
-      // Sockets and timers are touched by the loop's thread only; posting is what others do.
-      context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
-      work_(context_.get_executor()),
-      timer_(context_) {}
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      waker_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!usable()) return;
+    epoll_event event{};
+    // Edge-triggered: each write to it is an event, and nobody has to read it.
+    event.events = EPOLLIN | EPOLLET;
+    event.data.ptr = nullptr;
+    CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, waker_.get(), &event) == 0);
+}
 
 Loop::~Loop() {
     DCHECK(!thread_.joinable());
@@ -56,15 +65,47 @@ void Loop::start() {
 
 void Loop::run() {
     current_loop = this;
-    context_.run();
+    while (!finished_) {
+        wait_for_events();
+        read_mail();
+        if (!resumed_.empty()) resume_connections();
+        if (next_due_ms() <= coarse_now_ms()) on_timer();
+        ended_.clear();
+    }
     // All connections are closed. Handlers may still hold exchanges: their answers go nowhere.
-    std::vector<Answer> late;
+    std::vector<Mail> late;
     {
         const std::lock_guard lock(mutex_);
         closed_ = true;
-        late.swap(answers_);
+        late.swap(mail_);
     }
     current_loop = nullptr;
+}
+
+void Loop::wait_for_events() {
+    int timeout_ms = -1;
+    if (const int64_t due_ms = next_due_ms(); due_ms != kNever) {
+        // The coarse clock is behind; a little later is never too early.
+        const int64_t delay_ms = std::max<int64_t>(0, due_ms - coarse_now_ms() + 1);
+        timeout_ms = static_cast<int>(std::min<int64_t>(delay_ms, std::numeric_limits<int>::max()));
+    }
+    sleeping_.store(true, std::memory_order_seq_cst);
+    if (!resumed_.empty() || has_mail_.load(std::memory_order_seq_cst)) timeout_ms = 0;
+    epoll_event events[kEventsMax];
+    const int count = ::epoll_wait(epoll_.get(), events, kEventsMax, timeout_ms);
+    sleeping_.store(false, std::memory_order_seq_cst);
+    CHECK(count >= 0 || errno == EINTR);
+    for (int i = 0; i < count; ++i) {
+        if (auto* watcher = static_cast<Watcher*>(events[i].data.ptr); watcher != nullptr)
+            watcher->on_events(events[i].events);
+    }
+}
+
+bool Loop::watch(int fd, uint32_t events, Watcher& watcher) {
+    epoll_event event{};
+    event.events = events | EPOLLET;
+    event.data.ptr = &watcher;
+    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 void Loop::join() {
@@ -75,9 +116,9 @@ bool Loop::on_own_thread() const {
     return current_loop == this;
 }
 
-void Loop::adopt(OwnedSocket socket, bool peer_is_loopback) {
+void Loop::adopt(OwnedFd socket, bool peer_is_loopback) {
     connection_count_.fetch_add(1, std::memory_order_relaxed);
-    boost::asio::post(context_, [this, socket = std::move(socket), peer_is_loopback]() mutable {
+    post_function([this, socket = std::move(socket), peer_is_loopback]() mutable {
         auto connection = std::make_shared<Connection>(shared_from_this(), peer_is_loopback);
         connection->position_in_loop = connections_.size();
         connections_.push_back(connection);
@@ -92,6 +133,7 @@ void Loop::remove(Connection& connection) {
     DCHECK(position < connections_.size() && connections_[position].get() == &connection);
     std::swap(connections_[position], connections_.back());
     connections_[position]->position_in_loop = position;
+    ended_.push_back(std::move(connections_.back()));
     connections_.pop_back();
     connection_count_.fetch_sub(1, std::memory_order_relaxed);
     on_closed_();
@@ -120,28 +162,61 @@ void Loop::answer(std::shared_ptr<Connection> connection, std::unique_ptr<Exchan
             return;
         }
     }
-    const std::shared_ptr<Loop> self =
-        shared_from_this();  // the answer may be gone before the post
-    bool wake = false;
-    {
-        const std::lock_guard lock(mutex_);
-        if (closed_) return;
-        wake = answers_.empty();
-        answers_.push_back({std::move(connection), std::move(exchange)});
-    }
-    if (wake) boost::asio::post(context_, [this] { deliver_answers(); });
+    const std::shared_ptr<Loop> self = shared_from_this();  // the mail may be read before we return
+    send_mail({std::move(connection), std::move(exchange), nullptr});
 }
 
-void Loop::deliver_answers() {
-    DCHECK(delivering_.empty());
+void Loop::post(std::unique_ptr<LoopTask> task) {
+    const std::shared_ptr<Loop> self = shared_from_this();
+    send_mail({nullptr, nullptr, std::move(task)});
+}
+
+/// False when the loop has ended; the mail is then destroyed, outside the lock.
+bool Loop::send_mail(Mail mail) {
     {
         const std::lock_guard lock(mutex_);
-        delivering_.swap(answers_);
+        if (closed_) return false;
+        mail_.push_back(std::move(mail));
+        has_mail_.store(true, std::memory_order_seq_cst);
     }
-    for (Answer& answer : delivering_) {
-        answer.connection->answer_later(std::move(answer.exchange));
+    if (sleeping_.load(std::memory_order_seq_cst) &&
+        sleeping_.exchange(false, std::memory_order_seq_cst)) {
+        const uint64_t one = 1;
+        CHECK(::write(waker_.get(), &one, sizeof one) == sizeof one || errno == EAGAIN);
     }
-    delivering_.clear();
+    return true;
+}
+
+void Loop::read_mail() {
+    if (!has_mail_.load(std::memory_order_seq_cst)) return;
+    DCHECK(reading_.empty());
+    {
+        const std::lock_guard lock(mutex_);
+        reading_.swap(mail_);
+        has_mail_.store(false, std::memory_order_seq_cst);
+    }
+    for (Mail& mail : reading_) {
+        if (mail.task == nullptr) {
+            mail.connection->answer_later(std::move(mail.exchange));
+            continue;
+        }
+        try {
+            mail.task->run();
+        } catch (const std::exception& e) {
+            log::error(std::string("a task of an HTTP handler threw: ") + e.what());
+        }
+    }
+    reading_.clear();
+}
+
+void Loop::resume_later(std::shared_ptr<Connection> connection) {
+    resumed_.push_back(std::move(connection));
+}
+
+void Loop::resume_connections() {
+    std::vector<std::shared_ptr<Connection>> due;
+    due.swap(resumed_);
+    for (const auto& connection : due) connection->resume();
 }
 
 std::string_view Loop::date_line() {
@@ -153,24 +228,29 @@ std::string_view Loop::date_line() {
     return date_line_;
 }
 
-/// One timer serves all connections. A deadline set after a sweep is at least the shortest timeout
-/// away, so sweeping at the earliest known deadline, and no later than that distance, misses none.
-void Loop::arm_timer(int64_t deadline_ms) {
-    timer_due_ms_ = deadline_ms;
-    const int64_t delay_ms = std::max<int64_t>(1, deadline_ms - coarse_now_ms());
-    timer_.expires_after(std::chrono::milliseconds(delay_ms));
-    timer_.async_wait([this](const boost::system::error_code& error) {
-        if (!error) on_timer();
-    });
+int64_t Loop::next_due_ms() const {
+    return std::min(timer_due_ms_, alarm_due_ms_);
 }
 
+void Loop::set_alarm(int64_t delay_ms, std::function<void()> function) {
+    alarm_due_ms_ = coarse_now_ms() + delay_ms;
+    alarm_ = std::move(function);
+}
+
+/// One timer serves all connections. A deadline set after a sweep is at least the shortest timeout
+/// away, so sweeping at the earliest known deadline, and no later than that distance, misses none.
 void Loop::note_deadline(int64_t deadline_ms) {
-    if (deadline_ms < timer_due_ms_) arm_timer(deadline_ms);
+    timer_due_ms_ = std::min(timer_due_ms_, deadline_ms);
 }
 
 void Loop::on_timer() {
-    timer_due_ms_ = kNever;
     const int64_t now_ms = coarse_now_ms();
+    if (alarm_due_ms_ <= now_ms) {
+        alarm_due_ms_ = kNever;
+        std::exchange(alarm_, nullptr)();
+    }
+    if (timer_due_ms_ > now_ms) return;
+    timer_due_ms_ = kNever;
     // Expired connections may leave the vector; walking down, the one swapped in was seen already.
     for (size_t i = connections_.size(); i-- > 0;) {
         if (i >= connections_.size()) continue;
@@ -182,11 +262,11 @@ void Loop::on_timer() {
     for (const auto& connection : connections_) {
         next_ms = std::min(next_ms, connection->deadline_ms());
     }
-    arm_timer(next_ms);
+    note_deadline(next_ms);
 }
 
 void Loop::begin_stop() {
-    boost::asio::post(context_, [this] {
+    post_function([this] {
         stopping_ = true;
         for (size_t i = connections_.size(); i-- > 0;) {
             if (i >= connections_.size()) continue;
@@ -197,14 +277,13 @@ void Loop::begin_stop() {
 }
 
 void Loop::finish_stop() {
-    boost::asio::post(context_, [this] {
+    post_function([this] {
         stopping_ = true;
         while (!connections_.empty()) {
             const std::shared_ptr<Connection> connection = connections_.back();
             connection->close();
         }
-        timer_.cancel();
-        work_.reset();
+        finished_ = true;
     });
 }
 

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -12,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "net/http_server.h"
@@ -21,19 +19,20 @@ namespace orrery::net::detail {
 class Connection;
 class Exchange;
 
-/// A socket that nobody owns yet; closed unless released.
-class OwnedSocket {
+/// A file descriptor that is closed with its owner.
+class OwnedFd {
 public:
-    explicit OwnedSocket(int fd) : fd_(fd) {}
-    OwnedSocket(OwnedSocket&& other) noexcept : fd_(other.release()) {}
-    OwnedSocket& operator=(OwnedSocket&&) = delete;
-    ~OwnedSocket();
-    int get() const { return fd_; }
-    int release() {
-        const int fd = fd_;
-        fd_ = -1;
-        return fd;
+    explicit OwnedFd(int fd = -1) : fd_(fd) {}
+    OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    OwnedFd& operator=(OwnedFd&& other) noexcept {
+        reset();
+        fd_ = std::exchange(other.fd_, -1);
+        return *this;
     }
+    ~OwnedFd() { reset(); }
+    int get() const { return fd_; }
+    bool valid() const { return fd_ >= 0; }
+    void reset();
 
 private:
     int fd_;
@@ -44,8 +43,21 @@ inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 /// Milliseconds that never run backwards, a few milliseconds coarse.
 int64_t coarse_now_ms();
 
+/// What a loop tells about a descriptor: EPOLL… bits, each reported once when it becomes true
+/// (edge-triggered).
+class Watcher {
+public:
+    virtual void on_events(uint32_t events) = 0;
+
+protected:
+    ~Watcher() = default;
+};
+
 /// One event loop, its thread and its connections. Everything runs on that thread except where a
 /// comment says "any thread". Lives as long as the server or any exchange of its connections.
+///
+/// Invariant: a connection that has ended stays in memory until the round of events ends in which
+/// it did, so neither its own code nor an event already fetched meets a dead object.
 class Loop : public std::enable_shared_from_this<Loop> {
 public:
     /// `on_closed` is called on the loop's thread after each connection that ended.
@@ -54,24 +66,35 @@ public:
 
     const HttpServerOptions& options() const { return options_; }
     HttpHandler& handler() const { return handler_; }
-    boost::asio::io_context& context() { return context_; }
     bool stopping() const { return stopping_; }
 
     // Any thread ----------------------------------------------------------------------------
+    /// False when the system has no descriptors left for it.
+    bool usable() const { return epoll_.valid() && waker_.valid(); }
     void start();
     /// Connections here and on their way here.
     size_t connection_count() const { return connection_count_.load(std::memory_order_relaxed); }
-    void adopt(OwnedSocket socket, bool peer_is_loopback);
+    void adopt(OwnedFd socket, bool peer_is_loopback);
     /// The answer to `connection`'s request; null: its handler gave up without one.
     void answer(std::shared_ptr<Connection> connection, std::unique_ptr<Exchange> exchange);
+    /// Runs the task on the loop's thread, never at once. Destroyed unrun when the loop has ended.
+    void post(std::unique_ptr<LoopTask> task);
+    template <typename Function>
+    void post_function(Function function);
     /// Closes idle connections; the others close after their answer.
     void begin_stop();
-    /// Closes what is left; the loop then ends by itself.
+    /// Closes what is left; the loop then ends.
     void finish_stop();
     void join();
     bool on_own_thread() const;
 
     // The loop's thread ---------------------------------------------------------------------
+    /// `events` of `fd` go to `watcher` until the descriptor is closed.
+    bool watch(int fd, uint32_t events, Watcher& watcher);
+    /// Calls `function` once in `delay_ms`; there is one such alarm.
+    void set_alarm(int64_t delay_ms, std::function<void()> function);
+    /// Goes on with the connection in the next round: others get their turn first.
+    void resume_later(std::shared_ptr<Connection> connection);
     /// "date: …\r\n", renewed each second.
     std::string_view date_line();
     void remove(Connection& connection);
@@ -81,14 +104,19 @@ public:
     void dispatch(Connection& connection, std::unique_ptr<Exchange> exchange);
 
 private:
-    struct Answer {
+    /// An answer, or a task.
+    struct Mail {
         std::shared_ptr<Connection> connection;
         std::unique_ptr<Exchange> exchange;
+        std::unique_ptr<LoopTask> task;
     };
 
     void run();
-    void deliver_answers();
-    void arm_timer(int64_t deadline_ms);
+    void wait_for_events();
+    int64_t next_due_ms() const;
+    bool send_mail(Mail mail);
+    void read_mail();
+    void resume_connections();
     void on_timer();
 
     const HttpServerOptions options_;
@@ -96,23 +124,41 @@ private:
     const std::function<void()> on_closed_;
     const int64_t shortest_timeout_ms_;
 
-    boost::asio::io_context context_;
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-    boost::asio::steady_timer timer_;
-    int64_t timer_due_ms_ = kNever;  ///< kNever: not armed
+    const OwnedFd epoll_;
+    const OwnedFd waker_;
+    int64_t timer_due_ms_ = kNever;  ///< next sweep over the deadlines
+    int64_t alarm_due_ms_ = kNever;
+    std::function<void()> alarm_;
     std::thread thread_;
 
     std::vector<std::shared_ptr<Connection>> connections_;
+    std::vector<std::shared_ptr<Connection>> ended_;    ///< in this round of events
+    std::vector<std::shared_ptr<Connection>> resumed_;  ///< in the next one
     std::atomic<size_t> connection_count_{0};
     Connection* dispatching_ = nullptr;
     bool stopping_ = false;
+    bool finished_ = false;
     int64_t date_second_ = -1;
     std::string date_line_;
 
+    /// Pairs in send_mail() and wait_for_events(): either the loop sees the mail before it sleeps,
+    /// or the sender sees it sleeping and wakes it.
+    std::atomic<bool> sleeping_{false};
+    std::atomic<bool> has_mail_{false};
     std::mutex mutex_;
-    std::vector<Answer> answers_;  ///< guarded by mutex_; one wake-up is under way while not empty
-    bool closed_ = false;          ///< guarded by mutex_; answers come too late
-    std::vector<Answer> delivering_;
+    std::vector<Mail> mail_;  ///< guarded by mutex_
+    bool closed_ = false;     ///< guarded by mutex_; mail comes too late
+    std::vector<Mail> reading_;
 };
+
+template <typename Function>
+void Loop::post_function(Function function) {
+    struct Task final : LoopTask {
+        explicit Task(Function the_function) : function(std::move(the_function)) {}
+        void run() override { function(); }
+        Function function;
+    };
+    post(std::make_unique<Task>(std::move(function)));
+}
 
 }  // namespace orrery::net::detail
