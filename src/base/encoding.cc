@@ -29,27 +29,24 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c
 
 }  // namespace
 
-std::string base64_encode(std::string_view bytes) {
-    std::string out;
-    out.reserve((bytes.size() + 2) / 3 * 4);
+void base64_encode_to(char* out, std::string_view bytes) {
     size_t i = 0;
     const auto at = [&](size_t k) { return static_cast<uint32_t>(static_cast<uint8_t>(bytes[k])); };
-    for (; i + 3 <= bytes.size(); i += 3) {
-        const uint32_t v = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
-        for (int shift = 18; shift >= 0; shift -= 6) out.push_back(kBase64Alphabet[(v >> shift) & 63]);
-    }
+    const auto put = [&](uint32_t v, int characters) {
+        for (int k = 0, shift = 18; k < 4; ++k, shift -= 6)
+            *out++ = k < characters ? kBase64Alphabet[(v >> shift) & 63] : '=';
+    };
+    for (; i + 3 <= bytes.size(); i += 3) put(at(i) << 16 | at(i + 1) << 8 | at(i + 2), 4);
     if (const size_t rest = bytes.size() - i; rest == 1) {
-        const uint32_t v = at(i) << 16;
-        out.push_back(kBase64Alphabet[(v >> 18) & 63]);
-        out.push_back(kBase64Alphabet[(v >> 12) & 63]);
-        out.append("==");
+        put(at(i) << 16, 2);
     } else if (rest == 2) {
-        const uint32_t v = at(i) << 16 | at(i + 1) << 8;
-        out.push_back(kBase64Alphabet[(v >> 18) & 63]);
-        out.push_back(kBase64Alphabet[(v >> 12) & 63]);
-        out.push_back(kBase64Alphabet[(v >> 6) & 63]);
-        out.push_back('=');
+        put(at(i) << 16 | at(i + 1) << 8, 3);
     }
+}
+
+std::string base64_encode(std::string_view bytes) {
+    std::string out(base64_size(bytes.size()), '\0');
+    base64_encode_to(out.data(), bytes);
     return out;
 }
 
@@ -119,25 +116,21 @@ std::optional<std::string> hex_decode(std::string_view text) {
 std::optional<std::string> percent_decode(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    for (size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out.push_back(text[i]);
-            continue;
-        }
-        if (i + 2 >= text.size()) return std::nullopt;
-        const int high = hex_value(text[i + 1]);
-        const int low = hex_value(text[i + 2]);
+    for (;;) {
+        const size_t escape = text.find('%');
+        out.append(text.substr(0, escape));
+        if (escape == std::string_view::npos) return out;
+        if (escape + 2 >= text.size()) return std::nullopt;
+        const int high = hex_value(text[escape + 1]);
+        const int low = hex_value(text[escape + 2]);
         if (high < 0 || low < 0) return std::nullopt;
         out.push_back(static_cast<char>(high << 4 | low));
-        i += 2;
+        text.remove_prefix(escape + 3);
     }
-    return out;
 }
 
-std::string percent_encode(std::string_view bytes) {
+void append_percent_encoded(std::string& out, std::string_view bytes) {
     constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string out;
-    out.reserve(bytes.size() + 8);
     for (const char c : bytes) {
         const bool unreserved = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
                                 (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
@@ -149,6 +142,11 @@ std::string percent_encode(std::string_view bytes) {
             out.push_back(digits[static_cast<uint8_t>(c) & 15]);
         }
     }
+}
+
+std::string percent_encode(std::string_view bytes) {
+    std::string out;
+    append_percent_encoded(out, bytes);
     return out;
 }
 

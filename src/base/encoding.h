@@ -8,6 +8,9 @@
 namespace orrery {
 
 std::string base64_encode(std::string_view bytes);
+constexpr size_t base64_size(size_t byte_count) { return (byte_count + 2) / 3 * 4; }
+/// Writes base64_size(bytes.size()) characters.
+void base64_encode_to(char* out, std::string_view bytes);
 /// Standard alphabet, padding required; nullopt when malformed.
 std::optional<std::string> base64_decode(std::string_view text);
 
@@ -23,6 +26,7 @@ std::optional<std::string> hex_decode(std::string_view text);
 std::optional<std::string> percent_decode(std::string_view text);
 /// Encodes everything but the unreserved characters A-Z a-z 0-9 - _ . ~
 std::string percent_encode(std::string_view bytes);
+void append_percent_encoded(std::string& out, std::string_view bytes);
 
 /// True when `bytes` is well-formed UTF-8 (no surrogates, no overlong forms).
 bool is_valid_utf8(std::string_view bytes);

@@ -32,12 +32,12 @@ uint64_t random_u64() {
 
 std::string guid_text(const std::array<uint8_t, 16>& bytes) {
     constexpr char digits[] = "0123456789abcdef";
-    std::string out;
-    out.reserve(36);
+    std::string out(36, '-');
+    char* at = out.data();
     for (size_t i = 0; i < bytes.size(); ++i) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) out.push_back('-');
-        out.push_back(digits[bytes[i] >> 4]);
-        out.push_back(digits[bytes[i] & 15]);
+        if (i == 4 || i == 6 || i == 8 || i == 10) ++at;
+        *at++ = digits[bytes[i] >> 4];
+        *at++ = digits[bytes[i] & 15];
     }
     return out;
 }

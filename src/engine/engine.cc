@@ -42,18 +42,13 @@ void Engine::stop_background() {
     if (background_.joinable()) background_.join();
 }
 
-bool Engine::read_cached(const catalog::Container& container, std::string_view epk, std::string_view id,
-                         std::string_view if_none_match, TransactionAnswer& answer) const {
+std::optional<PointAnswer> Engine::read_cached(const catalog::Container& container, std::string_view epk,
+                                               std::string_view id, std::string_view if_none_match) const {
     const auto& range = container.ranges->of_epk(epk);
     auto result = range.partition->read_cached(epk, id, if_none_match);
-    if (!result) return false;
+    if (!result) return std::nullopt;
     const meter::Charge charge = partition::charge_of(*result);
-    answer.charges.push_back(charge);
-    answer.total = charge;
-    answer.touched = {range.id, range.partition->lsn()};
-    answer.result.lsn = answer.touched.lsn;
-    answer.result.results.push_back(std::move(*result));
-    return true;
+    return PointAnswer{std::move(*result), charge, {range.id, range.partition->lsn()}};
 }
 
 void Engine::execute(const catalog::ContainerPtr& container, partition::Transaction transaction,

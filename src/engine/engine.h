@@ -37,6 +37,13 @@ struct TransactionAnswer {
 };
 using TransactionAnswered = std::function<void(TransactionAnswer)>;
 
+/// The same for one read.
+struct PointAnswer {
+    partition::OperationResult result;
+    meter::Charge charge;
+    Touched touched;
+};
+
 struct FeedRequest {
     partition::EpkRange range;
     std::string continuation;
@@ -90,9 +97,9 @@ public:
     storage::Store& store() const { return deps_.store; }
     const ResourceTokens& tokens() const { return tokens_; }
 
-    /// A point read from the cache only; false: not cached, use execute(). Never blocks.
-    bool read_cached(const catalog::Container& container, std::string_view epk, std::string_view id,
-                     std::string_view if_none_match, TransactionAnswer& answer) const;
+    /// A point read from memory only; nullopt: the disk is needed, use execute(). Never blocks.
+    std::optional<PointAnswer> read_cached(const catalog::Container& container, std::string_view epk,
+                                           std::string_view id, std::string_view if_none_match) const;
 
     /// Runs a transaction on the partition of its key. `done` may be called on any thread.
     void execute(const catalog::ContainerPtr& container, partition::Transaction transaction,

@@ -96,7 +96,12 @@ int64_t times(int64_t price, uint64_t count) {
 std::string ru_text(Charge charge) {
     constexpr int64_t kUnitsPerHundredth = kUnitsPerRu / 100;
     const int64_t hundredths = (charge.units + kUnitsPerHundredth / 2) / kUnitsPerHundredth;
-    return fmt::format("{}.{:02}", hundredths / 100, hundredths % 100);
+    const fmt::format_int whole(hundredths / 100);
+    std::string text(whole.data(), whole.size());
+    text.push_back('.');
+    text.push_back(static_cast<char>('0' + hundredths % 100 / 10));
+    text.push_back(static_cast<char>('0' + hundredths % 10));
+    return text;
 }
 
 double ru_value(Charge charge) {

@@ -1,6 +1,8 @@
 #include "heads/rest/authentication.h"
 
-#include <array>
+#include <algorithm>
+#include <optional>
+#include <string>
 
 #include "base/encoding.h"
 #include "base/errors.h"
@@ -12,20 +14,38 @@ namespace {
 
 std::string payload(std::string_view method, std::string_view type, std::string_view link,
                     std::string_view x_date, std::string_view date) {
-    std::string text;
-    text.reserve(method.size() + type.size() + link.size() + x_date.size() + date.size() + 5);
+    std::string text(method.size() + type.size() + link.size() + x_date.size() + date.size() + 5, '\n');
+    char* at = text.data();
     const auto append_lower = [&](std::string_view part) {
-        for (const char c : part)
-            text.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
-        text.push_back('\n');
+        for (const char c : part) *at++ = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+        ++at;
     };
     append_lower(method);
     append_lower(type);
-    text += link;
-    text.push_back('\n');
+    at = std::copy(link.begin(), link.end(), at) + 1;
     append_lower(x_date);
     append_lower(date);
     return text;
+}
+
+/// Clients send many requests within one second, so the last date is kept.
+std::optional<int64_t> seconds_of(std::string_view date) {
+    struct Kept {
+        std::string date;
+        int64_t seconds = 0;
+    };
+    thread_local Kept kept;
+    if (kept.date == date && !date.empty()) return kept.seconds;
+    const auto seconds = parse_http_date(date);
+    if (seconds) kept = {std::string(date), *seconds};
+    return seconds;
+}
+
+/// The key that made the signature of the text; null: none.
+const engine::AccountKey* signing_key(const engine::Engine& engine, std::string_view text, std::string_view signature) {
+    for (const auto& key : engine.account().keys())
+        if (engine::equal_constant_time(key.hmac.sign_text(text), signature)) return &key;
+    return nullptr;
 }
 
 Result<engine::Principal> check_master(const engine::Engine& engine, std::string_view method,
@@ -37,36 +57,35 @@ Result<engine::Principal> check_master(const engine::Engine& engine, std::string
         return errors::unauthorized(
             "The request has neither an 'x-ms-date' nor a 'date' header; one of them is part of "
             "what is signed.");
-    const auto seconds = parse_http_date(x_date.empty() ? plain_date : x_date);
+    const auto seconds = seconds_of(x_date.empty() ? plain_date : x_date);
     if (!seconds)
         return errors::unauthorized(
             "The date header is not in the form 'Thu, 27 Apr 2017 00:51:12 GMT' and cannot be "
             "verified.");
 
-    // Clients sign the link by names; requests made by rid sign the last rid in lower case.
-    const std::string rid_link =
-        route.ids.empty() ? std::string() : to_lower_ascii(route.ids.back());
     const std::string first = payload(method, route.type_segment, route.link, x_date, plain_date);
-    const std::string second = payload(method, route.type_segment, rid_link, x_date, plain_date);
-    std::string third;
-    if (route.type == ResourceType::kPartitionKeyDelete)
-        third = payload(method, "partitionkey", route.link, x_date, plain_date);
-    const std::array<const std::string*, 3> candidates = {&first, &second, &third};
-    for (const std::string* text : candidates) {
-        if (text->empty()) continue;
-        for (const auto& key : engine.account().keys()) {
-            if (!engine::equal_constant_time(key.hmac.sign_text(*text), signature)) continue;
-            const int64_t skew = engine.clock().wall_seconds() - *seconds;
-            if (skew > limits::kTokenSkewSecondsMax || skew < -limits::kTokenSkewSecondsMax)
-                return errors::forbidden(
-                    "The authorization token is not valid at the current time: its date differs "
-                    "from the server's "
-                    "clock by more than 15 minutes. Check the client's clock.");
-            engine::Principal principal;
-            principal.kind = key.read_only ? engine::Principal::Kind::kReadOnly
-                                           : engine::Principal::Kind::kMaster;
-            return principal;
-        }
+    const auto* key = signing_key(engine, first, signature);
+    if (key == nullptr) {
+        // Clients sign the link by names; requests made by rid sign the last rid in lower case.
+        const std::string rid_link =
+            route.ids.empty() ? std::string() : to_lower_ascii(route.ids.back());
+        key = signing_key(engine, payload(method, route.type_segment, rid_link, x_date, plain_date),
+                          signature);
+    }
+    if (key == nullptr && route.type == ResourceType::kPartitionKeyDelete)
+        key = signing_key(engine, payload(method, "partitionkey", route.link, x_date, plain_date),
+                          signature);
+    if (key != nullptr) {
+        const int64_t skew = engine.clock().wall_seconds() - *seconds;
+        if (skew > limits::kTokenSkewSecondsMax || skew < -limits::kTokenSkewSecondsMax)
+            return errors::forbidden(
+                "The authorization token is not valid at the current time: its date differs "
+                "from the server's "
+                "clock by more than 15 minutes. Check the client's clock.");
+        engine::Principal principal;
+        principal.kind = key->read_only ? engine::Principal::Kind::kReadOnly
+                                        : engine::Principal::Kind::kMaster;
+        return principal;
     }
     std::string shown = first;
     for (size_t at = 0; (at = shown.find('\n', at)) != std::string::npos; at += 2)

@@ -17,44 +17,59 @@ constexpr std::string_view kFixedHeaders =
     "x-ms-schemaversion: 1.18\r\n"
     "x-ms-version: 2018-12-31\r\n";
 
+/// More than the head of an answer to a point operation takes.
+constexpr size_t kHeadBytes = 1536;
+
 void append(std::string& out, std::initializer_list<std::string_view> parts) {
     for (const auto part : parts) out += part;
 }
 
+/// Milliseconds with three digits after the point.
+void append_duration(std::string& out, int64_t us) {
+    const fmt::format_int whole(us / 1000);
+    out.append(whole.data(), whole.size());
+    out.push_back('.');
+    for (int64_t rest = us % 1000, unit = 100; unit > 0; unit /= 10)
+        out.push_back(static_cast<char>('0' + rest / unit % 10));
+}
+
 void add_common(const Call& call, const Answer& answer) {
     auto& head = call.response().head;
+    head.reserve(kHeadBytes);
     head += kFixedHeaders;
-    append(head, {"x-ms-activity-id: ", call.activity_id, "\r\nx-ms-request-charge: ",
-                  meter::ru_text(answer.charge), "\r\n"});
+    append(head, {"x-ms-activity-id: ", call.activity_id, "\r\nx-ms-request-charge: ", meter::ru_text(answer.charge),
+                  "\r\n"});
+    // Host and target come from the parser, which refuses control characters in them.
     const auto host = call.headers[HeaderName::kHost];
     const auto target = call.request().target;
     if (!host.empty())
-        call.response().add_header("content-location",
-                                   std::string(call.request().tls ? "https://" : "http://") + std::string(host) +
-                                       std::string(target.substr(0, target.find('?'))));
-    const int64_t elapsed_us = call.engine.clock().monotonic_us() - call.started_us;
-    head += fmt::format("x-ms-request-duration-ms: {}.{:03}\r\n", elapsed_us / 1000, elapsed_us % 1000);
+        append(head, {"content-location: ", call.request().tls ? "https://" : "http://", host,
+                      target.substr(0, target.find('?')), "\r\n"});
+    head += "x-ms-request-duration-ms: ";
+    append_duration(head, call.engine.clock().monotonic_us() - call.started_us);
+    head += "\r\n";
 }
 
 void add_container(const Call& call, const Answer& answer) {
-    auto& response = call.response();
+    auto& head = call.response().head;
     const auto& container = *call.container;
-    response.add_header("x-ms-content-path", container.rid_text);
-    const bool child = call.route.type != ResourceType::kContainer;
     // Names may hold any character; the header carries them percent-encoded per segment.
-    std::string alt = "dbs/" + percent_encode(container.database->id);
-    if (child) alt += "/colls/" + percent_encode(container.id);
-    response.add_header("x-ms-alt-content-path", alt);
+    append(head, {"x-ms-content-path: ", container.rid_text, "\r\nx-ms-alt-content-path: dbs/"});
+    append_percent_encoded(head, container.database->id);
+    if (call.route.type != ResourceType::kContainer) {
+        head += "/colls/";
+        append_percent_encoded(head, container.id);
+    }
+    head += "\r\n";
     add_usage_headers(call);
     // A feed whose scope is empty (headers that exclude each other) touched no range.
     if (answer.touched && !answer.touched->range_id.empty()) {
         const auto lsn = fmt::format_int(answer.touched->lsn);
         const std::string_view lsn_text(lsn.data(), lsn.size());
-        append(response.head,
-               {"x-ms-session-token: ", answer.touched->range_id, ":-1#", lsn_text, "\r\nlsn: ", lsn_text,
-                "\r\nx-ms-cosmos-llsn: ", lsn_text, "\r\nx-ms-quorum-acked-lsn: ", lsn_text,
-                "\r\nx-ms-global-committed-lsn: ", lsn_text, "\r\nx-ms-number-of-read-regions: 0",
-                "\r\nx-ms-documentdb-partitionkeyrangeid: ", answer.touched->range_id, "\r\n"});
+        append(head, {"x-ms-session-token: ", answer.touched->range_id, ":-1#", lsn_text, "\r\nlsn: ", lsn_text,
+                      "\r\nx-ms-cosmos-llsn: ", lsn_text, "\r\nx-ms-quorum-acked-lsn: ", lsn_text,
+                      "\r\nx-ms-global-committed-lsn: ", lsn_text, "\r\nx-ms-number-of-read-regions: 0",
+                      "\r\nx-ms-documentdb-partitionkeyrangeid: ", answer.touched->range_id, "\r\n"});
     }
 }
 
@@ -63,15 +78,19 @@ void add_container(const Call& call, const Answer& answer) {
 std::string_view server_name() { return "orrery/0.1.0"; }
 
 void reply(const CallPtr& call, const Answer& answer, std::string body) {
+    call->response().body = std::move(body);
+    reply_prepared(call, answer);
+}
+
+void reply_prepared(const CallPtr& call, const Answer& answer) {
     auto& response = call->response();
     response.status = answer.status;
     add_common(*call, answer);
     if (call->container) add_container(*call, answer);
-    if (!answer.etag.empty()) response.add_header("etag", "\"" + answer.etag + "\"");
+    if (!answer.etag.empty()) append(response.head, {"etag: \"", answer.etag, "\"\r\n"});
     if (!answer.continuation.empty()) response.add_header("x-ms-continuation", answer.continuation);
     if (answer.item_count) response.add_header("x-ms-item-count", static_cast<int64_t>(*answer.item_count));
-    if (!body.empty()) response.head += "Content-Type: application/json\r\n";
-    response.body = std::move(body);
+    if (!response.body.empty()) response.head += "Content-Type: application/json\r\n";
     net::HttpExchange::send(std::move(call->exchange));
 }
 

@@ -49,6 +49,8 @@ struct Answer {
 
 /// Sends the answer; the call is over. `body` is JSON text, or empty.
 void reply(const CallPtr& call, const Answer& answer, std::string body);
+/// The same with the body that the response already has.
+void reply_prepared(const CallPtr& call, const Answer& answer);
 
 /// Sends an error body. `charge`: what the refusal costs; by default what meter says for its status.
 void reply_error(const CallPtr& call, const Error& error);

@@ -36,7 +36,7 @@ bool is_query(const Call& call);
 /// Resolves the route's database or container, or returns the 404 (parent: 404/1003). A resource
 /// token learns nothing about containers but its own: 403, there or not.
 Result<catalog::DatabasePtr> find_database(const Call& call);
-Result<catalog::ContainerPtr> find_container(Call& call);
+Result<const catalog::Container*> find_container(Call& call);  ///< also in call.container
 
 /// Checks headers that apply to every container-scoped request: intended rid, consistency level,
 /// session token of the range, triggers (refused).

@@ -25,35 +25,51 @@ Status check_content_type(const Call& call) {
     return Status(std::move(error));
 }
 
-void answer_point(const CallPtr& call, engine::TransactionAnswer outcome) {
-    auto& result = outcome.result.results.front();
+void answer_point(const CallPtr& call, partition::OperationResult& result, meter::Charge charge,
+                  engine::Touched touched) {
     Answer answer;
-    answer.charge = outcome.total;
-    answer.touched = outcome.touched;
+    answer.charge = charge;
+    answer.touched = std::move(touched);
     if (!result.status.ok()) return reply_error(call, result.status.error(), answer);
-    answer.etag = result.etag;
+    answer.etag = std::move(result.etag);
     if (result.not_modified) {
         answer.status = 304;
-        return reply(call, answer, "");
+        return reply_prepared(call, answer);
     }
     if (!result.has_item) {
         answer.status = 204;
-        return reply(call, answer, "");
+        return reply_prepared(call, answer);
     }
     answer.status = result.created ? 201 : 200;
     const auto document = json::decode_document(*result.item.document);
     if (!document.ok()) return reply_error(call, document.error(), answer);
     call->response().add_header("x-ms-item-lsn", static_cast<int64_t>(document->header.lsn));
-    const bool write = call->request().method != "GET" && call->request().method != "HEAD";
-    reply(call, answer, write && call->headers.prefers_minimal() ? std::string() : engine::item_json(*call->container, result.item));
+    if (is_read(*call) || !call->headers.prefers_minimal())
+        engine::ItemWriter(*call->container).append(call->response().body, result.item);
+    reply_prepared(call, answer);
 }
+
+/// Builds the answer on the connection's loop: the committer, whose thread brings the outcome of a
+/// write, has others waiting.
+class PointAnswered final : public net::LoopTask {
+public:
+    PointAnswered(CallPtr call, engine::TransactionAnswer outcome)
+        : call_(std::move(call)), outcome_(std::move(outcome)) {}
+    void run() override {
+        answer_point(call_, outcome_.result.results.front(), outcome_.total, std::move(outcome_.touched));
+    }
+
+private:
+    const CallPtr call_;
+    engine::TransactionAnswer outcome_;
+};
 
 void execute_point(const CallPtr& call, std::string epk, ItemOperation operation) {
     partition::Transaction transaction;
     transaction.epk = std::move(epk);
     transaction.operations.push_back(std::move(operation));
     call->engine.execute(call->container, std::move(transaction), [call](engine::TransactionAnswer outcome) {
-        answer_point(call, std::move(outcome));
+        call->exchange->run_on_loop(std::make_unique<PointAnswered>(call, std::move(outcome)));
     });
 }
 
@@ -104,9 +120,8 @@ Status point_operation(const CallPtr& call, std::string epk, std::string id) {
     TRY_STATUS(check_session(*call, call->container->ranges->of_epk(epk)));
     if (read) {
         const auto if_none_match = unquoted(call->headers[HeaderName::kIfNoneMatch]);
-        engine::TransactionAnswer outcome;
-        if (call->engine.read_cached(*call->container, epk, id, if_none_match, outcome)) {
-            answer_point(call, std::move(outcome));
+        if (auto cached = call->engine.read_cached(*call->container, epk, id, if_none_match)) {
+            answer_point(call, cached->result, cached->charge, std::move(cached->touched));
             return {};
         }
         ItemOperation operation;
@@ -157,6 +172,23 @@ void one_item(const CallPtr& call) {
         reply_error(call, status.error());
 }
 
+/// feed_body() without a text of its own for each item.
+std::string items_body(const catalog::Container& container, const std::vector<partition::StoredItem>& items) {
+    constexpr size_t kAroundItem = 256;
+    size_t size = kAroundItem;
+    for (const auto& item : items) size += item.document->size() + kAroundItem;
+    std::string body;
+    body.reserve(size);
+    body += "{\"_rid\":\"" + container.rid_text + "\",\"Documents\":[";
+    engine::ItemWriter writer(container);
+    for (size_t i = 0; i < items.size(); ++i) {
+        if (i > 0) body.push_back(',');
+        writer.append(body, items[i]);
+    }
+    body += "],\"_count\":" + std::to_string(items.size()) + "}";
+    return body;
+}
+
 void read_feed(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY(const auto scope, feed_scope(*call));
@@ -170,15 +202,12 @@ void read_feed(const CallPtr& call) {
         request.continuation = std::string(call->headers[HeaderName::kContinuation]);
         TRY(request.items_max, page_size(*call));
         TRY(const auto page, call->engine.read_feed(*call->container, request));
-        std::vector<std::string> texts;
-        texts.reserve(page.items.size());
-        for (const auto& item : page.items) texts.push_back(engine::item_json(*call->container, item));
         Answer answer;
         answer.charge = page.charge;
         answer.touched = page.touched;
         answer.continuation = page.continuation;
-        answer.item_count = texts.size();
-        reply(call, answer, feed_body(call->container->rid_text, "Documents", texts));
+        answer.item_count = page.items.size();
+        reply(call, answer, items_body(*call->container, page.items));
         return {};
     });
 }

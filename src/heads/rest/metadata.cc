@@ -224,11 +224,11 @@ void handle_containers(const CallPtr& call) {
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
     const Access access = is_read(*call) ? Access::kContainerRead : Access::kMetadataWrite;
-    if (const Status allowed = authorize(call->principal, access, {container->get(), std::nullopt, {}}); !allowed.ok())
+    if (const Status allowed = authorize(call->principal, access, {*container, std::nullopt, {}}); !allowed.ok())
         return reply_error(call, allowed.error());
     if (is_read(*call)) {
         if (replied_not_modified(call, (*container)->version.etag)) return;
-        return reply_container(call, 200, *container, meter::metadata_read());
+        return reply_container(call, 200, call->container, meter::metadata_read());
     }
     const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
     if (method == "PUT") {
@@ -259,7 +259,7 @@ void handle_ranges(const CallPtr& call) {
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
     if (const Status allowed =
-            authorize(call->principal, Access::kContainerRead, {container->get(), std::nullopt, {}});
+            authorize(call->principal, Access::kContainerRead, {*container, std::nullopt, {}});
         !allowed.ok())
         return reply_error(call, allowed.error());
     const auto& map = *(*container)->ranges;
@@ -280,7 +280,7 @@ void handle_ranges(const CallPtr& call) {
 void handle_conflicts(const CallPtr& call) {
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
-    if (const Status allowed = authorize(call->principal, Access::kFeedRead, {container->get(), std::nullopt, {}});
+    if (const Status allowed = authorize(call->principal, Access::kFeedRead, {*container, std::nullopt, {}});
         !allowed.ok())
         return reply_error(call, allowed.error());
     const auto method = call->request().method;

@@ -36,14 +36,14 @@ Result<catalog::DatabasePtr> find_database(const Call& call) {
     return errors::owner_not_found("The database '" + call.route.database() + "' does not exist.");
 }
 
-Result<catalog::ContainerPtr> find_container(Call& call) {
+Result<const catalog::Container*> find_container(Call& call) {
     auto container = call.engine.catalog().find_container(call.route.database(), call.route.container());
     if (call.principal.kind == engine::Principal::Kind::kToken &&
         (container == nullptr || !(container->rid == call.principal.scope.container)))
         return errors::forbidden("The resource token was issued for another container.");
     if (container != nullptr) {
-        call.container = container;
-        return container;
+        call.container = std::move(container);
+        return call.container.get();
     }
     if (call.route.type != ResourceType::kContainer)
         return errors::owner_not_found("The container '" + call.route.container() + "' does not exist.");

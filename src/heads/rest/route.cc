@@ -42,6 +42,7 @@ Result<std::vector<std::string>> split(std::string_view target) {
     while (path.starts_with('/')) path.remove_prefix(1);
     while (path.ends_with('/')) path.remove_suffix(1);
     std::vector<std::string> segments;
+    segments.reserve(kSegmentsMax + 1);
     while (!path.empty()) {
         const size_t slash = path.find('/');
         const auto raw = path.substr(0, slash);
@@ -49,7 +50,7 @@ Result<std::vector<std::string>> split(std::string_view target) {
         auto decoded = percent_decode(raw);
         if (!decoded || !is_valid_utf8(*decoded))
             return errors::bad_request("The request path has a malformed percent escape or is not UTF-8.");
-        if (decoded->find('/') != std::string::npos || decoded->find('\\') != std::string::npos)
+        if (decoded->find_first_of("/\\") != std::string::npos)
             return errors::invalid_id("'/' and '\\' are not allowed in a resource id, encoded or not");
         segments.push_back(std::move(*decoded));
         if (segments.size() > kSegmentsMax) return errors::resource_not_found("The request path is too deep.");
@@ -57,6 +58,19 @@ Result<std::vector<std::string>> split(std::string_view target) {
         path.remove_prefix(slash + 1);
     }
     return segments;
+}
+
+/// The link that clients sign: the path's segments, without the last one of a feed.
+std::string link_of(const std::vector<std::string>& segments, size_t count) {
+    size_t size = count;
+    for (size_t i = 0; i < count; ++i) size += segments[i].size();
+    std::string link;
+    link.reserve(size);
+    for (size_t i = 0; i < count; ++i) {
+        if (i > 0) link.push_back('/');
+        link += segments[i];
+    }
+    return link;
 }
 
 }  // namespace
@@ -74,7 +88,10 @@ Result<Route> parse_route(std::string_view target) {
         route.type = ResourceType::kAddress;
         return route;
     }
-    std::string parent;
+    route.feed = segments.size() % 2 == 1;
+    route.link = link_of(segments, route.feed ? segments.size() - 1 : segments.size());
+    route.ids.reserve(segments.size() / 2);
+    std::string_view parent;
     for (size_t i = 0; i < segments.size(); i += 2) {
         const SegmentRule* rule = nullptr;
         for (const auto& candidate : kRules)
@@ -82,16 +99,10 @@ Result<Route> parse_route(std::string_view target) {
         if (rule == nullptr)
             return errors::resource_not_found("The path segment '" + segments[i] + "' names no resource type here.");
         route.type = rule->type;
-        route.type_segment = std::string(rule->name);
-        parent = route.type_segment;
-        route.feed = i + 1 == segments.size();
-        if (!route.feed) route.ids.push_back(segments[i + 1]);
+        parent = rule->name;
+        if (i + 1 < segments.size()) route.ids.push_back(std::move(segments[i + 1]));
     }
-    const size_t linked = route.feed ? segments.size() - 1 : segments.size();
-    for (size_t i = 0; i < linked; ++i) {
-        if (i > 0) route.link.push_back('/');
-        route.link += segments[i];
-    }
+    route.type_segment = std::string(parent);
     if (route.type == ResourceType::kPartitionKeyDelete) {
         if (route.feed || route.last_id() != "partitionkeydelete")
             return errors::resource_not_found("The only operation here is 'operations/partitionkeydelete'.");
