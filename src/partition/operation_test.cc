@@ -27,7 +27,15 @@ TEST(Operation, CreateAndRead) {
     EXPECT_EQ(text_of(*cached), text_of(created));
     EXPECT_EQ(cached->etag, created.etag);
     bench.cache->erase_partition(Bench::kPartition);
-    EXPECT_FALSE(bench.partition->read_cached(epk_of("a"), "1", ""));
+    const auto from_memory = bench.partition->read_cached(epk_of("a"), "1", "");
+    ASSERT_TRUE(from_memory);
+    EXPECT_EQ(text_of(*from_memory), text_of(created));
+    EXPECT_EQ(from_memory->etag, created.etag);
+    EXPECT_EQ(status_of(*bench.partition->read_cached(epk_of("a"), "2", "")), 404);
+
+    ASSERT_TRUE(bench.store->flush().ok());
+    bench.cache->erase_partition(Bench::kPartition);
+    EXPECT_FALSE(bench.partition->read_cached(epk_of("a"), "1", ""));  // a file has to be read
     const OperationResult from_store = bench.partition->read(epk_of("a"), "1", "");
     EXPECT_EQ(text_of(from_store), text_of(created));
     EXPECT_EQ(from_store.etag, created.etag);

@@ -84,8 +84,8 @@ public:
     /// LSN of the last commit decided, published or not. Committer thread only.
     virtual storage::Lsn decided_lsn() const = 0;
 
-    /// From the item cache only; never blocks, for loop threads. nullopt: not cached, ask read().
-    /// A cached item that has expired is a 404 result.
+    /// From the item cache or from what RocksDB has in memory; never blocks, for loop threads.
+    /// nullopt: the disk is needed, ask read(). An item that has expired is a 404 result.
     virtual std::optional<OperationResult> read_cached(std::string_view epk, std::string_view id,
                                                        std::string_view if_none_match) = 0;
     /// May read the disk. Fills the cache.

@@ -14,6 +14,13 @@ void IndexDelta::remove(std::string_view key) {
 void IndexDelta::append(std::string_view key, Change change) {
     DCHECK(key.size() >= 12);
     DCHECK(load_u64_be(key.data() + 4) >= keys::kReservedPathHashes);
+    if (entries_.empty()) {
+        // An item of ordinary size, instead of growing half a dozen times.
+        constexpr size_t kEntries = 40;
+        constexpr size_t kKeyBytes = 48;
+        entries_.reserve(kEntries);
+        buffer_.reserve(kEntries * kKeyBytes);
+    }
     entries_.push_back(
         {static_cast<uint32_t>(buffer_.size()), static_cast<uint32_t>(key.size()), change});
     buffer_.append(key);

@@ -68,6 +68,10 @@ public:
     virtual uint64_t commit_number() const = 0;
     /// For kIndex the value is empty, or kPartialTerm.
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) const = 0;
+    /// The same without reading a file; `missed` is set, and the answer means nothing, when that
+    /// would be needed. Never blocks. Not for kIndex.
+    virtual Result<std::optional<std::string>> get_in_memory(Family family, std::string_view key,
+                                                             bool& missed) const = 0;
     /// Same order as `keys`.
     virtual Result<std::vector<std::optional<std::string>>> multi_get(
         Family family, const std::vector<std::string>& keys) const = 0;

@@ -67,6 +67,38 @@ TEST_P(StoreTest, PutGetRemoveAndViews) {
     EXPECT_EQ(*(*many)[2], "1");
 }
 
+TEST_P(StoreTest, ReadsFromMemoryOnly) {
+    auto store = open_started(options());
+    const auto put = [&](std::string_view value) {
+        EXPECT_TRUE(commit(*store, [&](CommitScope& scope) {
+                        scope.put(Family::kItems, "a", value);
+                        return true;
+                    }).ok());
+    };
+    const auto look = [&](const View& view, bool& missed) {
+        missed = false;
+        return *view.get_in_memory(Family::kItems, "a", missed);
+    };
+    bool missed = false;
+    const ViewPtr before = store->view();
+    put("1");
+    EXPECT_EQ(look(*store->view(), missed), "1");
+    EXPECT_FALSE(missed);
+    EXPECT_EQ(look(*before, missed), std::nullopt);
+    EXPECT_FALSE(missed);
+    // Written out, the block is in no cache until it is read.
+    ASSERT_TRUE(store->flush().ok());
+    look(*store->view(), missed);
+    EXPECT_TRUE(missed);
+    EXPECT_EQ(*store->view()->get(Family::kItems, "a"), "1");
+    EXPECT_EQ(look(*store->view(), missed), "1");
+    EXPECT_FALSE(missed);
+    // The newest version wins over a cached older one.
+    put("2");
+    EXPECT_EQ(look(*store->view(), missed), "2");
+    EXPECT_FALSE(missed);
+}
+
 TEST_P(StoreTest, RefusedOperationLeavesNothing) {
     auto store = open_started(options());
     const std::string key = index_key(1, 1, "x", 1);

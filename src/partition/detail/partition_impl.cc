@@ -26,6 +26,38 @@ using storage::Family;
 /// Bodies above this are read on a worker: they would hold up a network loop.
 constexpr size_t kCallerBytesMax = 64 * 1024;
 
+/// Never reads a file; once it has missed, what it returned means nothing.
+class MemoryReader final : public Reader {
+public:
+    explicit MemoryReader(const storage::View& view) : view_(view) {}
+    Result<std::optional<std::string>> get(storage::Family family, std::string_view key) override {
+        return view_.get_in_memory(family, key, missed_);
+    }
+    bool missed() const { return missed_; }
+
+private:
+    const storage::View& view_;
+    bool missed_ = false;
+};
+
+/// Whether reading from memory is worth the attempt: one that misses costs half a read for nothing.
+/// Owned by one thread.
+class MemoryLuck {
+public:
+    /// Most have hit of late; a few attempts go on in any case, to notice when that changes.
+    bool worth_trying() { return hits_ >= kHitsMin || ++passed_ % kProbeEvery == 0; }
+    void note(bool hit) { hits_ += (hit ? kScale : 0) / kWindow - hits_ / kWindow; }
+
+private:
+    static constexpr int kScale = 1 << 16;
+    static constexpr int kWindow = 32;
+    static constexpr int kHitsMin = kScale * 4 / 10;
+    static constexpr unsigned kProbeEvery = 16;
+    int hits_ = kScale;  ///< moving share of hits, times kScale
+    unsigned passed_ = 0;
+};
+thread_local MemoryLuck memory_luck;
+
 OperationResult failed_read(Status status) {
     OperationResult result;
     result.status = std::move(status);
@@ -133,21 +165,41 @@ OperationResult PartitionImpl::found(const StoredItem& item, std::string_view if
     return result;
 }
 
-std::optional<OperationResult> PartitionImpl::read_cached(std::string_view epk, std::string_view id,
-                                                          std::string_view if_none_match) {
-    const std::optional<StoredItem> item = deps_.cache.find({identity_.id, epk, id});
+std::optional<OperationResult> PartitionImpl::find_in_cache(const ItemCache::Key& key,
+                                                            std::string_view if_none_match) const {
+    const std::optional<StoredItem> item = deps_.cache.find(key);
     if (!item) return std::nullopt;
     return found(*item, if_none_match);
 }
 
+std::optional<OperationResult> PartitionImpl::read_cached(std::string_view epk, std::string_view id,
+                                                          std::string_view if_none_match) {
+    const ItemCache::Key key{identity_.id, epk, id};
+    if (auto cached = find_in_cache(key, if_none_match)) return cached;
+    if (!memory_luck.worth_trying()) return std::nullopt;
+    const uint64_t version = deps_.cache.version(key);  // before the view: see ItemCache
+    const storage::ViewPtr view = deps_.store.view();
+    MemoryReader reader(*view);
+    OperationResult result = read_through(reader, key, version, if_none_match);
+    memory_luck.note(!reader.missed());
+    if (reader.missed()) return std::nullopt;
+    return result;
+}
+
 OperationResult PartitionImpl::read(std::string_view epk, std::string_view id,
                                     std::string_view if_none_match) {
-    const ItemCache::Key cache_key{identity_.id, epk, id};
-    const uint64_t version = deps_.cache.version(cache_key);  // before the view: see ItemCache
+    const ItemCache::Key key{identity_.id, epk, id};
+    const uint64_t version = deps_.cache.version(key);  // before the view: see ItemCache
     const storage::ViewPtr view = deps_.store.view();
     ViewReader reader(*view);
-    auto entry =
-        read_id_entry(reader, storage::keys::id(identity_.id, epk, storage::IdKind::kItem, id));
+    return read_through(reader, key, version, if_none_match);
+}
+
+OperationResult PartitionImpl::read_through(Reader& reader, const ItemCache::Key& key,
+                                            uint64_t cache_version,
+                                            std::string_view if_none_match) {
+    auto entry = read_id_entry(
+        reader, storage::keys::id(identity_.id, key.epk, storage::IdKind::kItem, key.id));
     if (!entry.ok()) return failed_read(std::move(entry).take_status());
     if (!*entry) return failed_read(Status(errors::not_found()));
     // What a view shows is published: the session token must not stay behind it.
@@ -167,7 +219,7 @@ OperationResult PartitionImpl::read(std::string_view epk, std::string_view id,
     if (!item.ok()) return failed_read(std::move(item).take_status());
     const StoredItem stored = (*item)->stored();
     OperationResult result = found(stored, if_none_match);
-    if (result.status.ok()) deps_.cache.insert_if(cache_key, version, stored);
+    if (result.status.ok()) deps_.cache.insert_if(key, cache_version, stored);
     return result;
 }
 
@@ -220,8 +272,9 @@ void PartitionImpl::execute_read(Transaction transaction, TransactionDone done) 
         whole.results.push_back(std::move(result));
         to(std::move(whole));
     };
-    if (auto result = read_cached(transaction.epk, operation.id, operation.if_none_match)) {
-        answer(std::move(*result), done);
+    if (auto cached =
+            find_in_cache({identity_.id, transaction.epk, operation.id}, operation.if_none_match)) {
+        answer(std::move(*cached), done);
         return;
     }
     auto shared = std::make_shared<std::pair<Transaction, TransactionDone>>(std::move(transaction),

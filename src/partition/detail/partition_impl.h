@@ -53,6 +53,11 @@ private:
     std::shared_ptr<PartitionImpl> self() {
         return std::static_pointer_cast<PartitionImpl>(shared_from_this());
     }
+    std::optional<OperationResult> find_in_cache(const ItemCache::Key& key,
+                                                 std::string_view if_none_match) const;
+    /// Fills the cache. `cache_version`: the slot's version before the reader's view was made.
+    OperationResult read_through(Reader& reader, const ItemCache::Key& key, uint64_t cache_version,
+                                 std::string_view if_none_match);
     OperationResult found(const StoredItem& item, std::string_view if_none_match) const;
     std::optional<int64_t> default_ttl() const;
     void execute_read(Transaction transaction, TransactionDone done);

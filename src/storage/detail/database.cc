@@ -243,11 +243,15 @@ Status Database::check_format(const StoreOptions& options) {
 }
 
 Result<std::optional<std::string>> Database::get(const rocksdb::ReadOptions& options, Family family,
-                                                 std::string_view key) const {
+                                                 std::string_view key, bool* missed) const {
     rocksdb::PinnableSlice value;
     const rocksdb::Status status = db_->Get(options, this->family(family), slice(key), &value);
     if (status.ok()) return std::optional<std::string>(std::string(value.data(), value.size()));
     if (status.IsNotFound()) return std::optional<std::string>();
+    if (status.IsIncomplete() && missed != nullptr) {
+        *missed = true;
+        return std::optional<std::string>();
+    }
     return errors::internal(explain(status));
 }
 

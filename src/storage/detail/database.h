@@ -49,8 +49,9 @@ public:
     uint64_t first_group_number() const { return first_group_number_; }
     PartitionFilter& filter() const { return *filter_; }
 
+    /// With a read tier of memory, `missed` (then required) says that a file would have to be read.
     Result<std::optional<std::string>> get(const rocksdb::ReadOptions& options, Family family,
-                                           std::string_view key) const;
+                                           std::string_view key, bool* missed = nullptr) const;
     /// What happened, in words for the person who runs the server.
     std::string explain(const rocksdb::Status& status) const;
 

@@ -28,6 +28,14 @@ Result<std::optional<std::string>> ViewImpl::get(Family family, std::string_view
     return database_->get(read_options(), family, key);
 }
 
+Result<std::optional<std::string>> ViewImpl::get_in_memory(Family family, std::string_view key,
+                                                           bool& missed) const {
+    CHECK(family != Family::kIndex);
+    rocksdb::ReadOptions options = read_options();
+    options.read_tier = rocksdb::kBlockCacheTier;
+    return database_->get(options, family, key, &missed);
+}
+
 Result<std::optional<std::string>> ViewImpl::get_index(std::string_view key) const {
     for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
         const size_t i = (*run)->lower_bound(key);

@@ -20,6 +20,8 @@ public:
 
     uint64_t commit_number() const override { return commit_number_; }
     Result<std::optional<std::string>> get(Family family, std::string_view key) const override;
+    Result<std::optional<std::string>> get_in_memory(Family family, std::string_view key,
+                                                     bool& missed) const override;
     Result<std::vector<std::optional<std::string>>> multi_get(
         Family family, const std::vector<std::string>& keys) const override;
     std::unique_ptr<Cursor> scan(Family family, std::string_view begin, std::string_view end,
