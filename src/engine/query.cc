@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "json/write.h"
 #include "query/page.h"
+#include "query/rewrite.h"
 
 namespace orrery::engine {
 namespace {
@@ -40,7 +41,7 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
     TRY(const auto parameters, query::Parameters::bind(*compiled, request.parameters, environment));
     const std::string parameter_text =
         request.parameters.is_array() ? json::to_text(request.parameters) : std::string();
-    const uint64_t scope = scope_hash(container, request.range, request.text, parameter_text);
+    const uint64_t scope = scope_hash(container, request.range, query::resume_identity(*compiled), parameter_text);
 
     const auto ranges = container.ranges->overlapping(request.range);
     auto [view, settings] = partition::view_and_settings(*ranges.front()->partition, deps_.store);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "json/order.h"
 #include "query/limits.h"
 #include "query/number.h"
@@ -56,14 +58,22 @@ void Accumulator::add_extreme(const Value& v, Keeper& keeper) {
     }
 }
 
-void Accumulator::add(const Value& v, Keeper& keeper) {
+void Accumulator::add_number(double v) {
+    const double sum = sum_ + v;
+    if (std::isfinite(sum)) {
+        lost_ += std::fabs(sum_) >= std::fabs(v) ? (sum_ - sum) + v : (v - sum) + sum_;
+    }
+    sum_ = sum;
+}
+
+void Accumulator::add(const Value& v, Keeper& keeper, uint64_t weight) {
     if (v.is_undefined() || spoiled_) return;
     switch (kind_) {
         case AggregateKind::kCount:
-            ++count_;
+            count_ += weight;
             break;
         case AggregateKind::kCountIf:
-            if (v.is_bool() && v.as_bool()) ++count_;
+            if (v.is_bool() && v.as_bool()) count_ += weight;
             break;
         case AggregateKind::kSum:
         case AggregateKind::kAverage:
@@ -71,15 +81,16 @@ void Accumulator::add(const Value& v, Keeper& keeper) {
                 spoiled_ = true;
                 break;
             }
-            ++count_;
-            sum_ += v.as_double();
+            count_ += weight;
+            for (uint64_t i = 0; i < weight; ++i) add_number(v.as_double());
             break;
         case AggregateKind::kMin:
         case AggregateKind::kMax:
             add_extreme(v, keeper);
             break;
         case AggregateKind::kMakeList:
-            if (keeper.charge(sizeof(Value))) list_.push_back(keeper.keep(v));
+            for (uint64_t i = 0; i < weight; ++i)
+                if (keeper.charge(sizeof(Value))) list_.push_back(keeper.keep(v));
             break;
         case AggregateKind::kMakeSet:
             if (set_ == nullptr) set_ = std::make_unique<ValueSet>();
@@ -98,9 +109,9 @@ Value Accumulator::result(EvalContext& context) const {
         case AggregateKind::kCountIf:
             return Value::integer(static_cast<int64_t>(count_));
         case AggregateKind::kSum:
-            return number_value(sum_);
+            return number_value(sum_ + lost_);
         case AggregateKind::kAverage:
-            return count_ == 0 ? Value() : Value::number(sum_ / static_cast<double>(count_));
+            return count_ == 0 ? Value() : Value::number((sum_ + lost_) / static_cast<double>(count_));
         case AggregateKind::kMin:
         case AggregateKind::kMax:
             return extreme_;

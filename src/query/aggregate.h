@@ -37,16 +37,21 @@ private:
 class Accumulator {
 public:
     explicit Accumulator(AggregateKind kind) : kind_(kind) {}
-    void add(const json::Value& v, Keeper& keeper);
+    /// `weight`: so many equal values.
+    void add(const json::Value& v, Keeper& keeper, uint64_t weight = 1);
     json::Value result(EvalContext& context) const;
 
 private:
     void add_extreme(const json::Value& v, Keeper& keeper);
+    void add_number(double v);
 
     AggregateKind kind_;
     bool spoiled_ = false;  // an input that makes the result undefined
     uint64_t count_ = 0;
+    // Neumaier's sum: what rounding loses is added at the end, so that the order in which items
+    // come does not show in the result.
     double sum_ = 0;
+    double lost_ = 0;
     json::Value extreme_;
     std::string extreme_text_;  // backs extreme_ when the keeper copies
     std::vector<json::Value> list_;

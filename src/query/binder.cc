@@ -352,6 +352,9 @@ void Binder::note_properties(const ast::Query& q, const Level& level) {
     query_.returns_whole_item_ =
         item_source && !level.grouped && (q.select_kind == ast::SelectKind::kStar || names_item);
     query_.needs_ = item_needs(q, query_.returns_whole_item_ && !q.distinct);
+    ast::Query output = q;
+    output.where = nullptr;
+    query_.output_needs_ = item_needs(output, false);
     query_.selection_ = json::Selection(query_.needs_.whole ? std::vector<json::MemberPath>{{}}
                                                             : query_.needs_.paths);
     const auto composes = [](const Expr& e) {

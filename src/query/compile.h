@@ -44,7 +44,9 @@ public:
     std::string_view item_alias() const { return item_alias_; }
     /// What evaluation looks at; where returns_whole_item(), the rows themselves not counted.
     const ItemNeeds& needs() const { return needs_; }
-    /// The same for json::parse_selected.
+    /// What everything but WHERE looks at.
+    const ItemNeeds& output_needs() const { return output_needs_; }
+    /// The same as needs() for json::parse_selected.
     const json::Selection& selection() const { return selection_; }
 
 private:
@@ -59,6 +61,7 @@ private:
     bool composes_aggregates_ = false;
     std::string_view item_alias_;
     ItemNeeds needs_;
+    ItemNeeds output_needs_;
     json::Selection selection_;
     // What nodes point to and an arena cannot destroy.
     std::vector<std::unique_ptr<const LikePattern>> patterns_;

@@ -244,6 +244,11 @@ Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condi
     return cap;
 }
 
+Status walk_condition(const IndexReader& reader, const Condition& condition,
+                      const std::function<bool(std::string_view, bool)>& each) {
+    return walk_entries(reader, condition, each);
+}
+
 DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams) {
     if (streams.size() == 1) return std::move(streams[0]);
     return std::make_unique<IntersectionStream>(std::move(streams), true);

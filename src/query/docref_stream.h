@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,10 @@ Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condi
 /// `list_max` docrefs in memory.
 Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& condition,
                                     uint64_t list_max);
+
+/// All entries of a kTerms condition, in term order; `each(docref, certain)` returns false to stop.
+Status walk_condition(const IndexReader& reader, const Condition& condition,
+                      const std::function<bool(std::string_view, bool)>& each);
 
 /// Those that are in all streams.
 DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams);

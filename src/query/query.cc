@@ -189,10 +189,15 @@ bool QueryRun::is_done() const {
 }
 
 Status QueryRun::feed(const Value& item, json::Arena& arena, std::vector<Value>& rows) {
-    if (state_->done) return {};
+    return feed_equal(item, 1, false, arena, rows);
+}
+
+Status QueryRun::feed_equal(const Value& item, uint64_t weight, bool where_holds,
+                            json::Arena& arena, std::vector<Value>& rows) {
+    if (state_->done || weight == 0) return {};
     state_->evaluation.begin(item, arena);
     state_->sink.rows = &rows;
-    if (!state_->run.feed()) state_->done = true;
+    if (!state_->run.feed(weight, where_holds)) state_->done = true;
     return state_->evaluation.context.take_status();
 }
 

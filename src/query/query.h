@@ -73,6 +73,11 @@ public:
     /// Appends the rows that are final already; they borrow from `item` and `arena`, which may go
     /// afterwards: what the run needs later, it copies.
     Status feed(const json::Value& item, json::Arena& arena, std::vector<json::Value>& rows);
+    /// The same for `weight` items that agree in everything the query looks at (`item` has just
+    /// that), for which WHERE is known to hold if so said. Only for queries that group or remove
+    /// duplicates of a single source.
+    Status feed_equal(const json::Value& item, uint64_t weight, bool where_holds,
+                      json::Arena& arena, std::vector<json::Value>& rows);
     /// True when further items cannot change the result (TOP, LIMIT reached; no FROM).
     bool is_done() const;
     /// Appends the remaining rows; they borrow from `arena` and from this run.

@@ -67,8 +67,10 @@ uint64_t LevelRun::count(const BoundCount& c, uint64_t otherwise) const {
     return otherwise;
 }
 
-bool LevelRun::feed() {
+bool LevelRun::feed(uint64_t weight, bool where_holds) {
     if (remaining_ == 0) return false;
+    weight_ = weight;
+    where_holds_ = where_holds;
     return next_source(0);
 }
 
@@ -101,7 +103,7 @@ bool LevelRun::bind(size_t index, const Value& value) {
 }
 
 bool LevelRun::matched() {
-    if (level_.where != nullptr && level_.where->test(context_) != Truth::kTrue)
+    if (level_.where != nullptr && !where_holds_ && level_.where->test(context_) != Truth::kTrue)
         return !context_.failed();
     if (!context_.charge()) return false;
     if (level_.grouped) return gather();
@@ -170,7 +172,7 @@ bool LevelRun::gather() {
     if (group == nullptr) return false;
     for (size_t i = 0; i < level_.aggregates.size(); ++i)
         group->accumulators[i].add(level_.aggregates[i].argument->eval(context_),
-                                   blocking_->keeper);
+                                   blocking_->keeper, weight_);
     return !context_.failed();
 }
 

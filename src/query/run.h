@@ -37,8 +37,9 @@ public:
     LevelRun& operator=(const LevelRun&) = delete;
     ~LevelRun();
 
-    /// False when no further row can be wanted (or the context has failed).
-    bool feed();
+    /// False when no further row can be wanted (or the context has failed). `weight`: so many equal
+    /// items, which only aggregates can tell from one. `where_holds`: WHERE is known to be true.
+    bool feed(uint64_t weight = 1, bool where_holds = false);
     bool finish();
 
 private:
@@ -71,6 +72,8 @@ private:
     RowSink& sink_;
     std::unique_ptr<LevelRun> child_;     // runs the first source when that is a subquery
     std::unique_ptr<Blocking> blocking_;  // null for a streaming level
+    uint64_t weight_ = 1;  // of the item that is being fed
+    bool where_holds_ = false;
     uint64_t skip_ = 0;
     uint64_t remaining_ = UINT64_MAX;
 };

@@ -83,9 +83,4 @@ Status PageRun::feed_segment(const Segment& segment, QueryRun& run, std::vector<
     return {};
 }
 
-Result<bool> PageRun::feed_from_index(const Segment&, const SegmentFacts&, QueryRun&,
-                                      std::vector<Value>&, const std::function<void()>&) {
-    return false;
-}
-
 }  // namespace orrery::query::detail

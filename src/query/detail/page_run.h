@@ -81,8 +81,15 @@ private:
     Status run_blocking();
     Status feed_segment(const Segment& segment, QueryRun& run, std::vector<json::Value>& rows,
                         const std::function<void()>& take);
+
+    // index_only.cc
+    struct IndexOnly;
     Result<bool> feed_from_index(const Segment& segment, const SegmentFacts& facts, QueryRun& run,
                                  std::vector<json::Value>& rows, const std::function<void()>& take);
+    Result<bool> feed_count(IndexOnly& only);
+    Result<bool> feed_values(IndexOnly& only);
+    Result<bool> prepare_index_only(IndexOnly& only);
+    Status feed_item_at(IndexOnly& only, std::string_view docref);
 
     bool page_full() const {
         return answer_.rows.size() >= request_.rows_max || answer_.output_bytes >= request_.bytes_max;

@@ -1,0 +1,254 @@
+// Answers that the index gives without reading items: aggregates, GROUP BY and DISTINCT over one
+// indexed path, and counts of what a filter finds.
+#include <absl/container/flat_hash_set.h>
+
+#include <functional>
+
+#include "base/bytes.h"
+#include "index/terms.h"
+#include "partition/expiry.h"
+#include "query/detail/page_run.h"
+
+namespace orrery::query::detail {
+
+using json::Value;
+using storage::Docref;
+
+namespace {
+
+/// Expired items that are not yet removed; more of them, and the items are read instead.
+constexpr size_t kExpiredMax = 1000;
+/// A logical partition with fewer items is read faster than the index of the whole partition.
+constexpr uint64_t kSmallScope = 20'000;
+constexpr uint64_t kListMax = 1'000'000;
+
+struct DocrefHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view docref) const {
+        return std::hash<std::string_view>()(docref);
+    }
+};
+using DocrefSet = absl::flat_hash_set<std::string, DocrefHash, std::equal_to<>>;
+
+/// The docrefs in `ttl` that are due; false when there are too many.
+Result<bool> expired_docrefs(const PageRequest& request, storage::PartitionId partition,
+                             DocrefSet& out) {
+    using storage::keys::TtlKind;
+    const auto default_ttl = request.settings->default_ttl;
+    if (!default_ttl) return true;
+    const int64_t now = request.clock.wall_seconds();
+    for (const TtlKind kind : {TtlKind::kOwnExpiry, TtlKind::kUnderDefault}) {
+        if (kind == TtlKind::kUnderDefault && *default_ttl < 0) continue;
+        const int64_t due = kind == TtlKind::kOwnExpiry ? now : now - *default_ttl;
+        const std::string prefix = storage::keys::ttl_kind(partition, kind);
+        const auto cursor =
+            request.view->scan(storage::Family::kTtl, prefix, prefix_successor(prefix));
+        for (; cursor->valid(); cursor->next()) {
+            const auto key = storage::keys::decode_ttl(cursor->key());
+            if (!key || key->when > due) break;
+            if (out.size() >= kExpiredMax) return false;
+            out.emplace(key->docref.bytes());
+        }
+        TRY_STATUS(cursor->status());
+    }
+    return true;
+}
+
+/// Whether one EPK alone has the docref prefix of `epk`: then entries in its run are its own.
+Result<bool> owns_prefix(const PageRequest& request, storage::PartitionId partition,
+                         const std::string& epk) {
+    constexpr size_t kPrefixBytes = 8;
+    std::string begin = storage::keys::partition(partition);
+    append_delimited(begin, std::string_view(epk).substr(0, kPrefixBytes));
+    begin.resize(begin.size() - 2);  // without the end mark
+    for (const auto direction : {storage::Direction::kForward, storage::Direction::kBackward}) {
+        const auto cursor = request.view->scan(storage::Family::kIds, begin, prefix_successor(begin), direction);
+        TRY_STATUS(cursor->status());
+        if (!cursor->valid()) return true;
+        const auto key = storage::keys::decode_id(cursor->key());
+        if (!key || key->epk != epk) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+struct PageRun::IndexOnly {
+    const Segment& segment;
+    const SegmentFacts& facts;
+    QueryRun& run;
+    std::vector<Value>& rows;
+    const std::function<void()>& take;
+    DocrefSet expired;
+    uint64_t items = 0;  ///< in the segment, expired ones left out
+    json::Arena arena;
+    uint64_t entries = 0;
+
+    bool is_expired(std::string_view docref) const {
+        return !expired.empty() && expired.contains(docref);
+    }
+};
+
+/// Whether entries in the segment's scope are exactly the segment's items, and how many there are.
+Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
+    const Level& root = request_.query.root();
+    if (!only.facts.index_complete || request_.query.item_alias().empty() || root.sources.size() != 1 ||
+        request_.query.has_udf())
+        return false;
+    const storage::PartitionId partition = only.segment.scope.partition;
+    if (!only.segment.whole_partition) {
+        if (!request_.full_epk || request_.settings->key.level_count() != 1) return false;
+        TRY(const bool alone, owns_prefix(request_, partition, *request_.full_epk));
+        if (!alone) return false;
+    }
+    TRY(const bool few, expired_docrefs(request_, partition, only.expired));
+    if (!few || (!only.segment.whole_partition && !only.expired.empty())) return false;
+    only.items = only.facts.items - std::min<uint64_t>(only.facts.items, only.expired.size());
+    return true;
+}
+
+Result<bool> PageRun::feed_from_index(const Segment& segment, const SegmentFacts& facts, QueryRun& run,
+                                      std::vector<Value>& rows, const std::function<void()>& take) {
+    const ItemNeeds& output = request_.query.output_needs();
+    if (output.whole || output.paths.size() > 1) return false;
+    IndexOnly only{segment, facts, run, rows, take, {}, 0, {}, 0};
+    TRY(const bool possible, prepare_index_only(only));
+    if (!possible) return false;
+    const ItemNeeds& all = request_.query.needs();
+    bool answered = false;
+    if (output.paths.empty()) {
+        TRY(answered, feed_count(only));
+    } else if (!all.whole && all.paths == output.paths) {
+        TRY(answered, feed_values(only));
+    }
+    if (!answered) return false;
+    AccessReport report;
+    report.partition = segment.partition;
+    report.access = "index only";
+    report.candidates = only.entries;
+    answer_.accesses.push_back(std::move(report));
+    return true;
+}
+
+Status PageRun::feed_item_at(IndexOnly& only, std::string_view docref) {
+    const auto decoded = Docref::from_bytes(docref);
+    if (!decoded) return {};
+    TRY(const auto documents, load_documents(request_, only.segment.scope.partition, {*decoded}));
+    if (!documents[0]) return {};
+    TRY_STATUS(item_.load(request_, *documents[0], *decoded));
+    TRY(const bool served, rows_->passes_served(item_));
+    if (!served) return {};
+    ++work_of(only.segment.partition).index_entries;
+    TRY_STATUS(only.run.feed(item_.value(), item_.arena(), only.rows));
+    only.take();
+    return {};
+}
+
+/// Nothing of the items is shown: their number is enough.
+Result<bool> PageRun::feed_count(IndexOnly& only) {
+    uint64_t count = 0;
+    std::vector<std::string> undecided;
+    if (filter_.conjuncts.empty()) {
+        count = only.items;
+    } else {
+        if (!filter_.is_exact()) return false;
+        const IndexReader reader{request_.query, request_.parameters, only.segment.scope,
+                                 request_.settings->path_key};
+        Condition all;
+        all.kind = Condition::Kind::kAll;
+        for (const Conjunct& conjunct : filter_.conjuncts) all.parts.push_back(*conjunct.condition);
+        const Condition& condition = all.parts.size() == 1 ? all.parts[0] : all;
+        if (!only.segment.whole_partition && !condition.is_single_term() && only.items < kSmallScope)
+            return false;
+        const auto each = [&](std::string_view docref, bool certain) {
+            ++only.entries;
+            if (only.is_expired(docref)) return true;
+            if (certain) {
+                ++count;
+            } else {
+                undecided.emplace_back(docref);
+            }
+            return undecided.size() < kListMax;
+        };
+        if (condition.kind == Condition::Kind::kTerms && condition.is_member_path()) {
+            TRY_STATUS(walk_condition(reader, condition, each));
+        } else {
+            TRY(const auto stream, open_stream(reader, condition, kListMax));
+            if (stream == nullptr) return false;
+            for (; stream->valid(); stream->next())
+                if (!each(stream->docref(), stream->certain())) return false;
+            TRY_STATUS(stream->status());
+        }
+        if (undecided.size() >= kListMax) return false;
+    }
+    work_of(only.segment.partition).index_entries += count;
+    TRY_STATUS(only.run.feed_equal(Value::object({}), count, true, only.arena, only.rows));
+    only.take();
+    for (const std::string& docref : undecided) TRY_STATUS(feed_item_at(only, docref));
+    return true;
+}
+
+/// Everything depends on the value of one path: each distinct value is evaluated once.
+Result<bool> PageRun::feed_values(IndexOnly& only) {
+    IndexPathSteps path;
+    for (const std::string& name : request_.query.output_needs().paths[0]) path.push_back({false, name});
+    if (!request_.settings->path_usable(path)) return false;
+    if (!only.segment.whole_partition && only.items < kSmallScope) return false;
+    std::vector<index::TermRange> ranges{index::term_ranges::undefined(), index::term_ranges::defined()};
+    for (const Conjunct& conjunct : filter_.conjuncts)
+        if (conjunct.condition && conjunct.condition->kind == Condition::Kind::kTerms &&
+            conjunct.condition->path == path)
+            ranges = index::term_ranges::intersect(ranges, conjunct.condition->ranges);
+
+    const bool undefined_in = !ranges.empty() && ranges[0].begin == index::term_ranges::undefined().begin;
+    const bool count_missing = undefined_in && !request_.settings->undefined_usable(path);
+    const bool everything = !ranges.empty() && ranges.size() <= 2 && ranges.back().end == index::term_ranges::defined().end;
+    if (count_missing && !everything) return false;
+
+    PartitionWork& work = work_of(only.segment.partition);
+    const uint64_t hash = index::path_hash(request_.settings->path_key, path);
+    uint64_t seen = 0;  // items that have an entry, of those in the ranges
+    const auto feed = [&](const Value& value, uint64_t weight) -> Status {
+        only.arena.clear();
+        const Value item = item_with(path, value, only.arena);
+        bool holds = true;
+        for (const Conjunct& conjunct : filter_.conjuncts)
+            holds = holds && holds_for_value(request_.query, request_.parameters, *conjunct.node, path,
+                                             value, only.arena);
+        if (!holds) return {};
+        work.index_entries += weight;
+        TRY_STATUS(only.run.feed_equal(item, weight, true, only.arena, only.rows));
+        only.take();
+        return {};
+    };
+    json::Arena values;
+    for (const index::TermRange& range : ranges) {
+        index::Postings postings(only.segment.scope, hash, range);
+        std::string term;
+        while (postings.valid()) {
+            term.assign(postings.term());
+            uint64_t weight = 0;
+            values.clear();
+            const auto value = index::decode_term(term, values);
+            const bool whole_value = value && !value->is_array() && !value->is_object();
+            for (; postings.valid() && postings.term() == term; postings.next()) {
+                ++only.entries;
+                if (only.is_expired(postings.docref())) continue;
+                ++seen;
+                if (!whole_value || postings.partial()) {
+                    TRY_STATUS(feed_item_at(only, postings.docref()));
+                } else {
+                    ++weight;
+                }
+            }
+            if (weight > 0) TRY_STATUS(feed(*value, weight));
+            if (only.run.is_done() || more_) return true;
+        }
+        TRY_STATUS(postings.status());
+    }
+    // Items that lack the path have no entry; their number is what is left.
+    if (count_missing) TRY_STATUS(feed(Value(), only.items - std::min(only.items, seen)));
+    return true;
+}
+
+}  // namespace orrery::query::detail
