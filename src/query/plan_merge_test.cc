@@ -331,5 +331,23 @@ INSTANTIATE_TEST_SUITE_P(
         "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.a FROM c)",
         "SELECT COUNT(1) AS n FROM (SELECT DISTINCT c.k, c.a FROM c) AS d"));
 
+TEST(ResumeIdentity, IgnoresTheFilterOfRewrittenOrderByOnly) {
+    const auto identity = [](const std::string& text) {
+        const auto query = compile(text);
+        EXPECT_TRUE(query.ok()) << text;
+        return query.ok() ? resume_identity(**query) : "";
+    };
+    const std::string head =
+        "SELECT c._rid, [{\"item\": c.n}] AS orderByItems, c AS payload\nFROM c\nWHERE ";
+    const std::string first = identity(head + "(true)\nORDER BY c.n");
+    EXPECT_EQ(first, identity(head + "(( c.n >= 3 OR IS_STRING(c.n)))\nORDER BY c.n"));
+    EXPECT_EQ(first, identity(head + "((c.x = 1) AND (c.n > 3))\nORDER BY c.n"));
+    EXPECT_NE(first, identity(head + "(true)\nORDER BY c.n DESC"));
+    EXPECT_NE(first, identity(head + "(true)\nORDER BY c.m"));
+    EXPECT_NE(identity("SELECT * FROM c WHERE c.a = 1 ORDER BY c.n"),
+              identity("SELECT * FROM c WHERE c.a = 2 ORDER BY c.n"));
+    EXPECT_EQ(identity("SELECT  *  FROM c"), "SELECT  *  FROM c");
+}
+
 }  // namespace
 }  // namespace orrery::query

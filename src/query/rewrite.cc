@@ -341,4 +341,16 @@ Result<QueryPlan> make_plan(const CompiledQuery& query, const Parameters& parame
     return Rewriter(query, parameters, scope).run();
 }
 
+std::string resume_identity(const CompiledQuery& query) {
+    const ast::Query& syntax = query.syntax();
+    const bool rewritten =
+        !syntax.order_by.empty() && !syntax.order_by_rank && syntax.items.size() == 3 &&
+        natural_name(*syntax.items[0].expr) == "_rid" && syntax.items[1].alias == "orderByItems" &&
+        syntax.items[2].alias == "payload";
+    if (!rewritten) return std::string(query.text());
+    ast::Query unfiltered = syntax;
+    unfiltered.where = nullptr;
+    return to_text(unfiltered, PrintForm::kOneLine);
+}
+
 }  // namespace orrery::query

@@ -60,6 +60,11 @@ std::vector<std::string_view> required_features(const QueryPlan& plan);
 /// 400 naming what the plan needs and `supported`, the client's comma-separated list, lacks.
 Status check_features(const QueryPlan& plan, std::string_view supported);
 
+/// What two texts must share for a continuation token of one to be taken by the other. That is the
+/// whole text, except for rewritten ORDER BY queries: clients resume them with another filter and
+/// the token of the unfiltered pages, which is a position among the sort keys under any filter.
+std::string resume_identity(const CompiledQuery& query);
+
 /// The protocol's name of an aggregate: "Average", "Count", …
 std::string_view aggregate_name(AggregateKind kind);
 

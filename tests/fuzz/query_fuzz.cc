@@ -7,14 +7,16 @@
 #include "base/check.h"
 #include "json/parse.h"
 #include "json/write.h"
+#include "query/key_ranges.h"
 #include "query/limits.h"
 #include "query/parser.h"
 #include "query/printer.h"
 #include "query/query.h"
+#include "query/rewrite.h"
 
 // Any bytes as a query: it parses or is refused; what parses prints to a text that parses to the
 // same tree; what compiles runs over a few items without crashing, and streaming and gathering give
-// the same rows.
+// the same rows; it has a plan or a reason why not, and a rewritten text is never a syntax error.
 namespace {
 
 using namespace orrery;
@@ -78,6 +80,54 @@ void run(const query::CompiledQuery& compiled) {
     query::point_candidates(compiled, *parameters, {{"pk"}});
 }
 
+const std::vector<partition::PartitionKeyDefinition>& keys() {
+    static const auto* made = [] {
+        auto* out = new std::vector<partition::PartitionKeyDefinition>();
+        for (const std::string_view text :
+             {R"({"paths":["/pk"],"kind":"Hash"})",
+              R"({"paths":["/o/a"],"kind":"Hash","version":2})",
+              R"({"paths":["/pk","/n","/s"],"kind":"MultiHash","version":2})"}) {
+            json::Arena arena;
+            auto value = json::parse(text, arena);
+            CHECK(value.ok());
+            auto definition = partition::parse_partition_key_definition(*value);
+            CHECK(definition.ok());
+            out->push_back(std::move(*definition));
+        }
+        return out;
+    }();
+    return *made;
+}
+
+void plan(const query::CompiledQuery& compiled) {
+    json::Arena arena;
+    auto list = json::parse(parameter_list(compiled), arena);
+    CHECK(list.ok());
+    auto parameters = query::Parameters::bind(compiled, *list);
+    CHECK(parameters.ok());
+    for (const auto& definition : keys()) {
+        const auto ranges = query::key_ranges(compiled, *parameters, definition);
+        CHECK(!ranges.empty());
+        for (size_t i = 0; i < ranges.size(); ++i) {
+            CHECK(ranges[i].min < ranges[i].max || ranges[i].is_point());
+            if (i > 0) CHECK(ranges[i - 1].max <= ranges[i].min);
+        }
+        query::PlanScope scope;
+        scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();
+        const auto plan = query::make_plan(compiled, *parameters, scope);
+        if (!plan.ok()) continue;
+        query::required_features(*plan);
+        std::string sent = plan->rewritten_query;
+        if (sent.empty()) continue;
+        if (const size_t at = sent.find(query::kOrderByFilter); at != std::string::npos)
+            sent.replace(at, query::kOrderByFilter.size(), "true");
+        const auto again = query::compile(sent);
+        // Parts are repeated, so a limit may be passed; nothing else may go wrong.
+        if (!again.ok()) CHECK(again.error().message.find("\"code\"") == std::string::npos);
+    }
+    query::resume_identity(compiled);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -87,6 +137,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!syntax.ok()) return 0;
     check_printing(**syntax);
     auto compiled = query::compile_syntax(std::move(*syntax));
-    if (compiled.ok()) run(**compiled);
+    if (!compiled.ok()) return 0;
+    run(**compiled);
+    plan(**compiled);
     return 0;
 }

@@ -107,6 +107,8 @@ Result<uint32_t> page_size(const Call& call) {
     if (text.empty()) return limits::kPageItemsDefault;
     int64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    // The Java SDK asks for pages of TOP's size, zero included.
+    if (text == "0" && is_query(call)) return limits::kPageItemsDefault;
     if (error != std::errc() || end != text.data() + text.size() || count < -1 || count == 0)
         return errors::bad_header("x-ms-max-item-count", text, "-1 or a positive integer");
     if (count == -1 || count > limits::kPageItemsMax) return limits::kPageItemsMax;
