@@ -160,7 +160,7 @@ TEST_F(DefinitionTest, MalformedPoliciesAreRefused) {
          R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":5})",
          R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionProcedure":"p"})",
          R"("indexingPolicy":"all")",
-         R"("indexingPolicy":{"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]})"})
+         R"("indexingPolicy":{"compositeIndexes":[[{"path":"/a"},{"path":"/b/*"}]]})"})
         EXPECT_EQ(code_of(with(members)), "400") << members;
 }
 

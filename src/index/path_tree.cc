@@ -14,15 +14,39 @@ bool before(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-PathTree::PathTree(const std::vector<IndexPath>& included, const std::vector<IndexPath>& excluded) {
+PathTree::PathTree(const IndexingPolicy& policy) {
     nodes_.emplace_back();
-    for (const IndexPath& path : included) insert(path, Rule::kInclude);
-    for (const IndexPath& path : excluded) insert(path, Rule::kExclude);
+    for (const IndexPath& path : policy.included) insert(path, Rule::kInclude);
+    for (const IndexPath& path : policy.excluded) insert(path, Rule::kExclude);
+    for (const auto& path : policy.sorted) insert_sorted(path);
+    for (const CompositeIndex& composite : policy.composites)
+        for (const CompositeIndex::Member& member : composite.members)
+            insert_composite(member.steps);
+}
+
+uint32_t PathTree::node_of(const std::vector<PathStep>& path) {
+    uint32_t node = 0;
+    for (const PathStep& step : path) node = child(node, step);
+    return node;
+}
+
+void PathTree::insert_sorted(const std::vector<PathStep>& path) {
+    if (!find(path).included) return;
+    const uint32_t node = node_of(path);
+    if (nodes_[node].explicit_path != kNotExplicit) return;
+    nodes_[node].explicit_path = static_cast<uint32_t>(explicit_paths_.size());
+    explicit_paths_.push_back(path);
+}
+
+void PathTree::insert_composite(const std::vector<PathStep>& path) {
+    const uint32_t node = node_of(path);
+    if (nodes_[node].composite_path != kNotComposite) return;
+    nodes_[node].composite_path = static_cast<uint32_t>(composite_paths_.size());
+    composite_paths_.push_back(path);
 }
 
 void PathTree::insert(const IndexPath& path, Rule rule) {
-    uint32_t node = 0;
-    for (const PathStep& step : path.steps) node = child(node, step);
+    const uint32_t node = node_of(path.steps);
     if (path.subtree) {
         nodes_[node].subtree = rule;
         return;
@@ -78,6 +102,7 @@ PathTree::Position PathTree::at(const Position& parent, uint32_t node) const {
     position.included =
         here.scalar == Rule::kNone ? position.inherited : here.scalar == Rule::kInclude;
     position.explicit_path = here.explicit_path;
+    position.composite_path = here.composite_path;
     return position;
 }
 

@@ -13,18 +13,20 @@ namespace orrery::index {
 /// decides; at one depth /a/? decides before /a/*. Immutable.
 class PathTree {
 public:
-    /// `included` and `excluded` hold no path twice.
-    PathTree(const std::vector<IndexPath>& included, const std::vector<IndexPath>& excluded);
+    /// The policy's lists hold no path twice.
+    explicit PathTree(const IndexingPolicy& policy);
 
     static constexpr uint32_t kNoNode = UINT32_MAX;
     static constexpr uint32_t kNotExplicit = UINT32_MAX;
+    static constexpr uint32_t kNotComposite = UINT32_MAX;
 
     /// Where a walk stands.
     struct Position {
-        uint32_t node = kNoNode;                ///< kNoNode: no listed path leads further
-        bool inherited = false;                 ///< decision of the nearest /* at or above
-        bool included = false;                  ///< are values at this very path posted?
-        uint32_t explicit_path = kNotExplicit;  ///< index in explicit_paths()
+        uint32_t node = kNoNode;                  ///< kNoNode: no listed path leads further
+        bool inherited = false;                   ///< decision of the nearest /* at or above
+        bool included = false;                    ///< are values at this very path posted?
+        uint32_t explicit_path = kNotExplicit;    ///< index in explicit_paths()
+        uint32_t composite_path = kNotComposite;  ///< index in composite_paths()
 
         /// Nothing at or below this path can be posted.
         bool dead() const { return node == kNoNode && !inherited; }
@@ -34,8 +36,11 @@ public:
     Position element(const Position& parent) const;
     Position find(const std::vector<PathStep>& path) const;
 
-    /// Paths included as /a/b/? (system properties left out): they post `undefined` when missing.
+    /// Paths included as /a/b/? (system properties left out) or sorted by: they post `undefined`
+    /// when missing.
     const std::vector<std::vector<PathStep>>& explicit_paths() const { return explicit_paths_; }
+    /// The paths of composite indexes, each once.
+    const std::vector<std::vector<PathStep>>& composite_paths() const { return composite_paths_; }
 
 private:
     enum class Rule : uint8_t { kNone, kInclude, kExclude };
@@ -47,17 +52,22 @@ private:
         Rule scalar = Rule::kNone;
         Rule subtree = Rule::kNone;
         uint32_t explicit_path = kNotExplicit;
+        uint32_t composite_path = kNotComposite;
         uint32_t element = kNoNode;
         std::vector<Edge> members;  ///< sorted by (size, bytes)
     };
 
     void insert(const IndexPath& path, Rule rule);
+    void insert_sorted(const std::vector<PathStep>& path);
+    void insert_composite(const std::vector<PathStep>& path);
+    uint32_t node_of(const std::vector<PathStep>& path);
     uint32_t child(uint32_t node, const PathStep& step);
     uint32_t find_member(uint32_t node, std::string_view name) const;
     Position at(const Position& parent, uint32_t node) const;
 
     std::vector<Node> nodes_;
     std::vector<std::vector<PathStep>> explicit_paths_;
+    std::vector<std::vector<PathStep>> composite_paths_;
 };
 
 }  // namespace orrery::index

@@ -6,6 +6,7 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
+#include "index/detail/path_parser.h"
 #include "index/path_tree.h"
 #include "json/item.h"
 #include "json/write.h"
@@ -13,98 +14,11 @@
 namespace orrery::index {
 namespace {
 
+using detail::bad_policy;
+using detail::excerpt;
+
 constexpr std::string_view kRootPath = "/*";
 constexpr std::string_view kEtagPath = "/\"_etag\"/?";
-
-std::string excerpt(std::string_view text) {
-    constexpr size_t kExcerptBytesMax = 200;
-    if (text.size() <= kExcerptBytesMax) return std::string(text);
-    size_t end = kExcerptBytesMax;
-    while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
-    return std::string(text.substr(0, end)) + "...";
-}
-
-Error bad_policy(std::string_view why) {
-    return errors::bad_request("The indexing policy is invalid: " + std::string(why) + ".");
-}
-
-Error bad_path(std::string_view path, std::string_view why, size_t position) {
-    return errors::bad_request("The indexing path '" + excerpt(path) +
-                               "' could not be accepted, failed near position '" +
-                               std::to_string(position) + "': " + std::string(why) + ".");
-}
-
-bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/// Reads one path front to back.
-class PathParser {
-public:
-    explicit PathParser(std::string_view text) : text_(text) {}
-
-    Result<IndexPath> parse() {
-        out_.text = text_;
-        if (text_.empty() || text_.front() != '/') return fail("it must begin with '/'");
-        while (true) {
-            ++at_;  // behind '/'
-            if (rest() == "*" || rest() == "?") break;
-            TRY_STATUS(step());
-            if (out_.steps.size() > limits::kNestingDepthMax)
-                return fail("it is deeper than items can be");
-            if (at_ == text_.size()) return fail("it must end in '/?' or '/*'");
-            if (text_[at_] != '/') return fail("'/' is expected; put other names in double quotes");
-        }
-        out_.subtree = rest() == "*";
-        if (!out_.subtree && out_.steps.empty()) return fail("the item itself is not a scalar");
-        return std::move(out_);
-    }
-
-private:
-    std::string_view rest() const { return text_.substr(at_); }
-    Error fail(std::string_view why) const { return bad_path(text_, why, at_); }
-
-    Status step() {
-        if (rest().starts_with("[]")) {
-            at_ += 2;
-            out_.steps.push_back({.any_element = true, .name = ""});
-            return {};
-        }
-        if (rest().starts_with("{"))
-            return Status(errors::not_supported("A tuple index path ('" + excerpt(text_) + "')",
-                                                "Index the members one by one instead."));
-        if (rest().starts_with("\"")) return quoted();
-        const size_t start = at_;
-        while (at_ < text_.size() && is_plain(text_[at_])) ++at_;
-        if (at_ == start)
-            return Status(
-                fail("a name is expected; names with characters other than letters, "
-                     "digits and '_' need double quotes"));
-        out_.steps.push_back(
-            {.any_element = false, .name = std::string(text_.substr(start, at_ - start))});
-        return {};
-    }
-
-    Status quoted() {
-        std::string name;
-        for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-            if (text_[at_] == '\\') {
-                ++at_;
-                if (at_ == text_.size() || (text_[at_] != '"' && text_[at_] != '\\'))
-                    return Status(fail("a backslash stands only before '\"' and '\\'"));
-            }
-            name.push_back(text_[at_]);
-        }
-        if (at_ == text_.size()) return Status(fail("a quoted name does not end"));
-        ++at_;
-        out_.steps.push_back({.any_element = false, .name = std::move(name)});
-        return {};
-    }
-
-    std::string_view text_;
-    size_t at_ = 0;
-    IndexPath out_;
-};
 
 /// What tells two paths apart, whatever their quotes.
 std::string identity(const IndexPath& path) {
@@ -129,7 +43,7 @@ bool names_etag(const std::vector<IndexPath>& paths) {
 }
 
 IndexPath known_path(std::string_view text) {
-    auto path = PathParser(text).parse();
+    auto path = detail::parse_index_path(text);
     CHECK(path.ok());
     return std::move(path).value();
 }
@@ -149,7 +63,7 @@ Result<IndexPath> read_path(const json::Value& entry, std::string_view list) {
     if (!indexes.is_undefined() && !indexes.is_null() && !indexes.is_array())
         return bad_policy("the member 'indexes' of path '" + excerpt(path.as_string()) +
                           "' is not an array");
-    return PathParser(path.as_string()).parse();
+    return detail::parse_index_path(path.as_string());
 }
 
 struct PathList {
@@ -180,14 +94,13 @@ Status refuse_other_indexes(const json::Value& policy) {
         std::string_view member;
         std::string_view feature;
     };
-    constexpr Kind kKinds[] = {{"compositeIndexes", "A composite index"},
-                               {"spatialIndexes", "A spatial index"},
+    constexpr Kind kKinds[] = {{"spatialIndexes", "A spatial index"},
                                {"vectorIndexes", "A vector index"},
                                {"fullTextIndexes", "A full-text index"}};
     for (const json::Member& member : policy.members()) {
         const std::string_view name = member.name;
         if (name == "indexingMode" || name == "automatic" || name == "includedPaths" ||
-            name == "excludedPaths")
+            name == "excludedPaths" || name == "compositeIndexes")
             continue;
         const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
                                         [&](const Kind& k) { return k.member == name; });
@@ -277,6 +190,7 @@ std::string policy_json(const IndexingPolicy& policy) {
     out += policy.automatic ? R"(,"automatic":true)" : R"(,"automatic":false)";
     append_paths(out, "includedPaths", policy.included);
     append_paths(out, "excludedPaths", policy.excluded);
+    if (!policy.composites.empty()) detail::append_composites(out, policy.composites);
     out.push_back('}');
     return out;
 }
@@ -302,11 +216,14 @@ Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy) {
         }
         TRY(included, read_paths(policy, "includedPaths"));
         TRY(excluded, read_paths(policy, "excludedPaths"));
+        TRY(out.composites, detail::parse_composites(policy.member("compositeIndexes")));
+        if (out.mode == IndexingMode::kNone && !out.composites.empty())
+            return bad_policy("with indexing mode 'none' no composite index can be listed");
     }
     TRY_STATUS(out.mode == IndexingMode::kNone
                    ? fill_no_paths(std::move(included), std::move(excluded), out)
                    : fill_paths(std::move(included), std::move(excluded), out));
-    out.tree = std::make_shared<const PathTree>(out.included, out.excluded);
+    out.tree = std::make_shared<const PathTree>(out);
     out.json = policy_json(out);
     return out;
 }
@@ -324,6 +241,48 @@ bool path_is_indexed(const IndexingPolicy& policy, const std::vector<PathStep>& 
         if (json::is_system_property(first.name)) return false;
     }
     return policy.tree->find(path).included;
+}
+
+IndexingPolicy with_sorted_paths(IndexingPolicy policy,
+                                 const std::vector<std::vector<PathStep>>& paths) {
+    policy.sorted.clear();
+    for (const auto& path : paths) {
+        const bool plain =
+            !path.empty() && !json::is_system_property(path.front().name) &&
+            std::none_of(path.begin(), path.end(), [](const PathStep& s) { return s.any_element; });
+        const bool known =
+            std::find(policy.sorted.begin(), policy.sorted.end(), path) != policy.sorted.end();
+        if (plain && !known && path_is_indexed(policy, path)) policy.sorted.push_back(path);
+    }
+    policy.tree = std::make_shared<const PathTree>(policy);
+    return policy;
+}
+
+bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite) {
+    return std::find(policy.composites.begin(), policy.composites.end(), composite) !=
+           policy.composites.end();
+}
+
+std::string path_text(const std::vector<PathStep>& path) {
+    std::string out;
+    for (const PathStep& step : path) {
+        if (step.any_element) {
+            out += "/[]";
+            continue;
+        }
+        out += "/\"";
+        for (const char c : step.name) {
+            if (c == '"' || c == '\\') out += '\\';
+            out += c;
+        }
+        out += '"';
+    }
+    return out;
+}
+
+Result<std::vector<PathStep>> parse_path_text(std::string_view text) {
+    TRY(IndexPath path, detail::parse_index_path(text, detail::PathEnding::kImplied));
+    return std::move(path.steps);
 }
 
 bool path_posts_undefined(const IndexingPolicy& policy, const std::vector<PathStep>& path) {

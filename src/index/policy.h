@@ -26,6 +26,26 @@ struct IndexPath {
     std::string text;  ///< as given
 };
 
+/// An ordered list of paths, each with a direction. One entry per item: a value that is missing, an
+/// array or an object counts as undefined.
+struct CompositeIndex {
+    struct Member {
+        std::vector<PathStep> steps;  ///< names only; of the system properties `_ts` alone
+        bool descending = false;
+        std::string text;  ///< as given
+    };
+    std::vector<Member> members;
+    /// Same paths and directions, however written.
+    friend bool operator==(const CompositeIndex& a, const CompositeIndex& b) {
+        if (a.members.size() != b.members.size()) return false;
+        for (size_t i = 0; i < a.members.size(); ++i)
+            if (a.members[i].steps != b.members[i].steps ||
+                a.members[i].descending != b.members[i].descending)
+                return false;
+        return true;
+    }
+};
+
 /// Included and excluded paths as a tree that an item walk descends step by step. Immutable.
 class PathTree;
 
@@ -35,12 +55,16 @@ struct IndexingPolicy {
     bool automatic = true;
     std::vector<IndexPath> included;
     std::vector<IndexPath> excluded;
+    std::vector<CompositeIndex> composites;
+    /// Paths, included by a subtree, at which items post `undefined` too because somebody sorts by
+    /// them. The server's own: clients neither set nor see them.
+    std::vector<std::vector<PathStep>> sorted;
     std::shared_ptr<const PathTree> tree;
     std::string json;  ///< what clients get back
 };
 
-/// Validates a policy object (undefined: the default policy) by service-model §8. Composite,
-/// spatial, vector and full-text indexes are refused by name until they are maintained.
+/// Validates a policy object (undefined: the default policy) by service-model §8. Spatial,
+/// vector and full-text indexes are refused by name until they are maintained.
 Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy);
 
 /// What a write asks for (header x-ms-indexing-directive).
@@ -52,7 +76,18 @@ bool item_is_indexed(const IndexingPolicy& policy, ItemIndexing directive);
 /// Whether the values at a path are posted. `id` and `_ts` always are in consistent mode; the other
 /// system properties never.
 bool path_is_indexed(const IndexingPolicy& policy, const std::vector<PathStep>& path);
-/// Whether items that lack the path post `undefined` there: included by name, as /a/b/?.
+/// Whether items that lack the path post `undefined` there: included by name, as /a/b/?, or sorted
+/// by.
 bool path_posts_undefined(const IndexingPolicy& policy, const std::vector<PathStep>& path);
+bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite);
+
+/// The policy with these sorted paths instead of its own; those that it does not index are left
+/// out.
+IndexingPolicy with_sorted_paths(IndexingPolicy policy,
+                                 const std::vector<std::vector<PathStep>>& paths);
+
+/// A path as text, every name quoted, without ending; and back.
+std::string path_text(const std::vector<PathStep>& path);
+Result<std::vector<PathStep>> parse_path_text(std::string_view text);
 
 }  // namespace orrery::index

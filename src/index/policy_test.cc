@@ -174,11 +174,106 @@ TEST_F(PolicyTest, OtherIndexesAreRefusedByName) {
         EXPECT_NE(message.find("not supported"), std::string::npos) << message;
         EXPECT_NE(message.find(name), std::string::npos) << message;
     };
-    unsupported(R"({"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]})", "composite");
+    unsupported(R"({"compositeIndexes":[[{"path":"/a/[]/x"},{"path":"/b"}]]})", "/a/[]/x");
+    unsupported(R"({"compositeIndexes":[[{"path":"/_etag"},{"path":"/b"}]]})", "/_etag");
+    unsupported(R"({"compositeIndexes":[[{"path":"/b"},{"path":"/_ts/x"}]]})", "/_ts/x");
     unsupported(R"({"spatialIndexes":[{"path":"/loc/*","types":["Point"]}]})", "spatial");
     unsupported(R"({"vectorIndexes":[{"path":"/v","type":"flat"}]})", "vector");
     unsupported(R"({"fullTextIndexes":[{"path":"/t"}]})", "full-text");
     unsupported(with_path("/events/[]/{name, category}/?"), "/events/[]/{name, category}/?");
+}
+
+TEST_F(PolicyTest, Composites) {
+    const IndexingPolicy p = policy(
+        R"({"compositeIndexes":[[{"path":"/name"},{"path":"/a/\"x-y\"","order":"Descending"}],)"
+        R"([{"path":"/a/?","order":"ascending"},{"path":"/_ts","order":"descending"}]]})");
+    ASSERT_EQ(p.composites.size(), 2U);
+    EXPECT_EQ(p.composites[0].members[0].steps, Steps({member("name")}));
+    EXPECT_FALSE(p.composites[0].members[0].descending);
+    EXPECT_EQ(p.composites[0].members[1].steps, Steps({member("a"), member("x-y")}));
+    EXPECT_TRUE(p.composites[0].members[1].descending);
+    EXPECT_EQ(p.composites[1].members[0].steps, Steps({member("a")}));
+    EXPECT_TRUE(has_composite(p, p.composites[1]));
+    CompositeIndex other = p.composites[1];
+    other.members[0].descending = true;
+    EXPECT_FALSE(has_composite(p, other));
+    constexpr std::string_view kAnswered =
+        R"("excludedPaths":[{"path":"/\"_etag\"/?"}],"compositeIndexes":[[{"path":"/name","order":"ascending"},)"
+        R"({"path":"/a/\"x-y\"","order":"descending"}],[{"path":"/a/?","order":"ascending"},)"
+        R"({"path":"/_ts","order":"descending"}]]})";
+    EXPECT_TRUE(p.json.ends_with(kAnswered)) << p.json;
+    EXPECT_EQ(answer(p.json), p.json);
+    // A composite does not make its paths indexed, nor the other way round.
+    EXPECT_FALSE(path_is_indexed(
+        policy(
+            R"({"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]})"),
+        {member("a")}));
+
+    const auto composites = [&](std::string_view list) {
+        return refusal(R"({"compositeIndexes":)" + std::string(list) + "}");
+    };
+    for (const char* bad :
+         {R"({})", R"([{}])", R"([[]])", R"([[{"path":"/a"}]])", R"([["/a","/b"]])",
+          R"([[{"path":"/a"},{"path":5}]])", R"([[{"path":"/a"},{"path":"/b","order":"up"}]])",
+          R"([[{"path":"/a"},{"path":"/b","order":1}]])", R"([[{"path":"/a"},{"path":"/b/*"}]])",
+          R"([[{"path":"/a"},{"path":"/b","kind":"x"}]])", R"([[{"path":"/a"},{"path":"b"}]])",
+          R"([[{"path":"/a"},{"path":"/"}]])", R"([[{"path":"/a"},{"path":"/?"}]])",
+          R"([[{"path":"/a"},{"path":"/\"a\"","order":"descending"}]])",
+          R"([[{"path":"/a"},{"path":"/b"}],[{"path":"/a/?"},{"path":"/b","order":"ascending"}]])"})
+        EXPECT_NE(composites(bad), "") << bad;
+    EXPECT_NE(
+        refusal(R"({"indexingMode":"none","compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]})"),
+        "");
+    // 8 paths each, 100 in all.
+    const auto many = [](const std::vector<uint32_t>& sizes) {
+        std::string list = "[";
+        uint32_t number = 0;
+        for (const uint32_t size : sizes) {
+            list += list.size() == 1 ? "[" : ",[";
+            for (uint32_t i = 0; i < size; ++i) {
+                list += i == 0 ? "" : ",";
+                list += R"({"path":"/p)" + std::to_string(number++) + R"("})";
+            }
+            list += "]";
+        }
+        return list + "]";
+    };
+    EXPECT_EQ(composites(many({limits::kCompositePathsMax})), "");
+    EXPECT_NE(composites(many({limits::kCompositePathsMax + 1})), "");
+    std::vector<uint32_t> full(limits::kCompositePathsTotalMax / 4, 4);
+    EXPECT_EQ(composites(many(full)), "");
+    full.push_back(2);
+    EXPECT_NE(composites(many(full)), "");
+}
+
+TEST_F(PolicyTest, SortedPaths) {
+    const IndexingPolicy p = policy(
+        R"({"includedPaths":[{"path":"/*"},{"path":"/e/?"}],"excludedPaths":[{"path":"/x/*"}]})");
+    const IndexingPolicy sorted = with_sorted_paths(p, {{member("a"), member("b")},
+                                                        {member("x"), member("y")},
+                                                        {member("_ts")},
+                                                        {member("l"), kAny},
+                                                        {member("e")},
+                                                        {member("a"), member("b")},
+                                                        {}});
+    EXPECT_EQ(sorted.sorted, std::vector<Steps>({{member("a"), member("b")}, {member("e")}}));
+    EXPECT_EQ(sorted.json, p.json);
+    EXPECT_TRUE(path_posts_undefined(sorted, {member("a"), member("b")}));
+    EXPECT_TRUE(path_posts_undefined(sorted, {member("e")}));
+    EXPECT_FALSE(path_posts_undefined(sorted, {member("a")}));
+    EXPECT_FALSE(path_posts_undefined(sorted, {member("x"), member("y")}));
+    EXPECT_FALSE(path_posts_undefined(p, {member("a"), member("b")}));
+    EXPECT_TRUE(path_is_indexed(sorted, {member("a"), member("b"), member("c")}));
+    EXPECT_FALSE(path_posts_undefined(with_sorted_paths(sorted, {}), {member("a"), member("b")}));
+}
+
+TEST_F(PolicyTest, PathTexts) {
+    for (const Steps& steps : {Steps{member("a")}, Steps{member("a"), member("x-y")},
+                               Steps{member(R"(q"\)"), kAny, member("")}, Steps{member("[]")}}) {
+        EXPECT_EQ(parse_path_text(path_text(steps)).value(), steps) << path_text(steps);
+    }
+    EXPECT_EQ(path_text({member("a"), kAny, member("b")}), R"(/"a"/[]/"b")");
+    EXPECT_FALSE(parse_path_text("a").ok());
 }
 
 TEST_F(PolicyTest, NumberOfPaths) {

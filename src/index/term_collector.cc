@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/bytes.h"
 #include "index/detail/shape_memo.h"
@@ -12,6 +13,25 @@ namespace {
 
 /// What an unusually large item took is given back.
 constexpr size_t kKeptBytesMax = size_t{1} << 20;
+
+/// What an item has at one path of the composite indexes.
+struct CompositeValue {
+    uint32_t offset = 0;  ///< of the plain term, in a buffer of its own
+    uint32_t size = 0;    ///< 0: undefined
+    bool partial = false;
+    uint64_t cut_digest = 0;  ///< of the whole value, if the term is of a cut string
+};
+
+/// A composite index as the collector needs it.
+struct CompositePlan {
+    struct Member {
+        uint32_t path;  ///< kTs, or in PathTree::composite_paths()
+        bool descending;
+    };
+    static constexpr uint32_t kTs = UINT32_MAX;
+    uint64_t hash;
+    std::vector<Member> members;
+};
 
 struct Posting {
     uint64_t path;
@@ -38,11 +58,6 @@ struct ByBytes {
     bool same(const Posting& a, const Posting& b) const {
         return a.path == b.path && a.head == b.head && term(a) == term(b);
     }
-    /// Then the formula counts the pair by its whole value.
-    bool is_cut_string(const Posting& p) const {
-        return p.partial &&
-               static_cast<detail::TermType>(term(p).front()) == detail::TermType::kString;
-    }
 };
 
 }  // namespace
@@ -53,9 +68,11 @@ struct TermCollector::State {
           off(policy.mode == IndexingMode::kNone),
           tree(policy.tree),
           memo(*policy.tree, path_key) {
+        ts_path = ts_path_hash(key);
         for (const auto& path : tree->explicit_paths())
             explicit_hashes.push_back(path_hash(key, path));
         seen.resize(explicit_hashes.size());
+        plan_composites(policy);
         places.reserve(16);
         places.push_back(memo.root());
     }
@@ -65,19 +82,29 @@ struct TermCollector::State {
         char entry[detail::kPathHashBytes + detail::kTermBytesMax];
         store_u64_be(entry, path);
         const detail::EncodedTerm term = detail::encode_term(entry + detail::kPathHashBytes, value);
-        const auto size = static_cast<uint32_t>(detail::kPathHashBytes + term.size);
-        if (term.size < 8) std::memset(entry + size, 0, 8 - term.size);
-        postings.push_back({.path = path,
+        const bool cut = term.partial && value.is_string();
+        post_entry(entry, detail::kPathHashBytes + term.size, term.partial, charged && !cut);
+        if (cut && charged)
+            counted_values.push_back(detail::member_hash(key, path, value.as_string()));
+    }
+    /// Path hash and term; `entry` has room for 8 bytes of term.
+    void post_entry(char* entry, size_t size, bool partial, bool charged) {
+        const size_t term_size = size - detail::kPathHashBytes;
+        if (term_size < 8) std::memset(entry + size, 0, 8 - term_size);
+        postings.push_back({.path = load_u64_be(entry),
                             .head = load_u64_be(entry + detail::kPathHashBytes),
                             .offset = static_cast<uint32_t>(buffer.size()),
-                            .size = size,
+                            .size = static_cast<uint32_t>(size),
                             .number = static_cast<uint32_t>(postings.size()),
-                            .partial = term.partial,
+                            .partial = partial,
                             .charged = charged});
         buffer.append(entry, size);
-        if (term.partial && value.is_string())
-            cut_pairs.push_back(detail::member_hash(key, path, value.as_string()));
     }
+    void plan_composites(const IndexingPolicy& policy);
+    void keep_for_composites(uint32_t path, const json::Value& value);
+    void post_composites(TermSet& set);
+    void post_composite(const CompositePlan& composite, TermSet& set);
+
     void post_here(const json::Value& value, bool charged) {
         const detail::KnownPath& path = places.back().path;
         if (!path.position.included) return;
@@ -93,6 +120,7 @@ struct TermCollector::State {
     void sort_postings();
 
     const SipKey key;
+    uint64_t ts_path = 0;
     const bool off;
     bool fresh = true;  ///< no item taken yet
     const std::shared_ptr<const PathTree> tree;
@@ -104,8 +132,88 @@ struct TermCollector::State {
     std::vector<Posting> postings;
     std::vector<Posting> scratch;
     std::vector<uint32_t> last_order;  ///< numbers of the last item's postings as sorted
-    std::vector<uint64_t> cut_pairs;
+    std::vector<uint64_t> counted_values;
+    std::vector<CompositePlan> composites;
+    std::vector<CompositeValue> composite_values;  ///< as PathTree::composite_paths()
+    std::string composite_terms;
+    std::string composite_entry;
 };
+
+void TermCollector::State::plan_composites(const IndexingPolicy& policy) {
+    composite_values.resize(tree->composite_paths().size());
+    for (const CompositeIndex& composite : policy.composites) {
+        CompositePlan plan{.hash = composite_hash(key, composite), .members = {}};
+        for (const CompositeIndex::Member& member : composite.members) {
+            const bool is_ts = member.steps.size() == 1 && member.steps[0].name == "_ts";
+            plan.members.push_back(
+                {.path = is_ts ? CompositePlan::kTs : tree->find(member.steps).composite_path,
+                 .descending = member.descending});
+        }
+        composites.push_back(std::move(plan));
+    }
+}
+
+void TermCollector::State::keep_for_composites(uint32_t path, const json::Value& value) {
+    char term[detail::kTermBytesMax];
+    const detail::EncodedTerm encoded = detail::encode_composite_term(term, value, false);
+    CompositeValue& kept = composite_values[path];
+    kept.offset = static_cast<uint32_t>(composite_terms.size());
+    kept.size = encoded.size;
+    kept.partial = encoded.partial;
+    kept.cut_digest =
+        encoded.partial && value.is_string() ? siphash(key, value.as_string()) | 1 : 0;
+    composite_terms.append(term, encoded.size);
+}
+
+void TermCollector::State::post_composites(TermSet& set) {
+    for (const CompositePlan& composite : composites) post_composite(composite, set);
+}
+
+/// One entry per composite. A composite with `_ts` is completed at commit; it and one with a cut
+/// string are counted by a digest of the values.
+void TermCollector::State::post_composite(const CompositePlan& composite, TermSet& set) {
+    static const char kUndefined = static_cast<char>(detail::TermType::kUndefined);
+    std::string& entry = composite_entry;
+    entry.clear();
+    append_u64_be(entry, composite.hash);
+    bool partial = false;
+    bool by_value = false;
+    uint64_t digest = composite.hash;
+    std::optional<TermSet::TsComposite> with_ts;
+    for (const CompositePlan::Member& member : composite.members) {
+        if (member.path == CompositePlan::kTs) {
+            with_ts = TermSet::TsComposite{.offset = 0,
+                                           .front_size = static_cast<uint32_t>(entry.size()),
+                                           .back_size = 0,
+                                           .descending = member.descending,
+                                           .partial = false};
+            continue;
+        }
+        const CompositeValue& value = composite_values[member.path];
+        const std::string_view term =
+            value.size == 0 ? std::string_view(&kUndefined, 1)
+                            : std::string_view(composite_terms).substr(value.offset, value.size);
+        const size_t start = entry.size();
+        entry.append(term);
+        if (member.descending) detail::invert(entry.data() + start, term.size());
+        partial = partial || value.partial;
+        by_value = by_value || value.cut_digest != 0;
+        digest =
+            detail::step_hash(key, digest ^ value.cut_digest, detail::StepKind::kAscending, term);
+    }
+    if (by_value || with_ts) counted_values.push_back(digest);
+    if (with_ts) {
+        with_ts->offset = static_cast<uint32_t>(buffer.size());
+        with_ts->back_size = static_cast<uint32_t>(entry.size()) - with_ts->front_size;
+        with_ts->partial = partial;
+        buffer.append(entry);
+        set.ts_composites_.push_back(*with_ts);
+        return;
+    }
+    const size_t size = entry.size();
+    entry.resize(size + 8);
+    post_entry(entry.data(), size, partial, !by_value);
+}
 
 /// Items that look alike have their paths in the same places: the order of the last item is tried
 /// before anything is sorted.
@@ -133,7 +241,9 @@ void TermCollector::reset() {
     std::fill(s.seen.begin(), s.seen.end(), false);
     s.buffer.clear();
     s.postings.clear();
-    s.cut_pairs.clear();
+    s.counted_values.clear();
+    std::fill(s.composite_values.begin(), s.composite_values.end(), CompositeValue());
+    s.composite_terms.clear();
     if (s.buffer.capacity() > kKeptBytesMax) s.buffer = std::string();
     if (s.postings.capacity() * sizeof(Posting) > kKeptBytesMax) {
         s.postings = {};
@@ -158,7 +268,11 @@ void TermCollector::leave() {
 }
 
 void TermCollector::scalar(const json::Value& value) {
-    state_->post_here(value, true);
+    State& s = *state_;
+    s.post_here(value, true);
+    const uint32_t path = s.places.back().path.position.composite_path;
+    if (path != PathTree::kNotComposite) [[unlikely]]
+        s.keep_for_composites(path, value);
 }
 
 void TermCollector::container(json::Type type) {
@@ -173,6 +287,8 @@ TermSet TermCollector::take() {
     s.fresh = false;
     for (size_t i = 0; i < s.explicit_hashes.size(); ++i)
         if (!s.seen[i]) s.post(s.explicit_hashes[i], json::Value(), false);
+    if (!s.composites.empty()) s.post_composites(set);
+    set.ts_path_ = s.ts_path;
     s.sort_postings();
 
     const ByBytes bytes{s.buffer.data()};
@@ -185,12 +301,13 @@ TermSet TermCollector::take() {
         }
         last = &p;
         set.entries_.push_back({p.offset, p.size, p.partial, p.charged});
-        if (p.charged && !bytes.is_cut_string(p)) ++set.pair_count_;
+        if (p.charged) ++set.pair_count_;
     }
-    std::sort(s.cut_pairs.begin(), s.cut_pairs.end());
-    s.cut_pairs.erase(std::unique(s.cut_pairs.begin(), s.cut_pairs.end()), s.cut_pairs.end());
-    set.pair_count_ += static_cast<uint32_t>(s.cut_pairs.size());
-    set.cut_pairs_ = s.cut_pairs;
+    std::sort(s.counted_values.begin(), s.counted_values.end());
+    s.counted_values.erase(std::unique(s.counted_values.begin(), s.counted_values.end()),
+                           s.counted_values.end());
+    set.pair_count_ += static_cast<uint32_t>(s.counted_values.size());
+    set.counted_values_ = s.counted_values;
     set.buffer_ = s.buffer;
     reset();
     return set;

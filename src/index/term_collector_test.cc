@@ -350,7 +350,8 @@ struct Model {
         append_u64_be(bytes, path_hash(kKey, path));
         Flags& flags = entries[bytes + term];
         flags.partial |= partial;
-        flags.charged = charged;
+        // Cut strings are counted by their values, not by their entry.
+        flags.charged = charged && !(flags.partial && value.is_string());
         paths.insert(text_of(path));
         if (!charged) return;
         pairs.insert(text_of(path) + "=" +

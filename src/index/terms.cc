@@ -12,13 +12,6 @@ namespace {
 
 using detail::TermType;
 
-/// A pair of a string whose term is cut: counted by its digest, not by its entry.
-bool is_cut(std::string_view entry) {
-    return static_cast<uint8_t>(entry[detail::kPathHashBytes]) ==
-               static_cast<uint8_t>(TermType::kString) &&
-           entry.back() == detail::kCutEnd;
-}
-
 uint32_t count_missing(const std::vector<uint64_t>& from, const std::vector<uint64_t>& in) {
     uint32_t count = 0;
     for (const uint64_t digest : from)
@@ -58,6 +51,13 @@ bool append_term(std::string& out, const json::Value& value) {
     return term.partial;
 }
 
+bool append_composite_term(std::string& out, const json::Value& value, bool descending) {
+    char buffer[detail::kTermBytesMax];
+    const detail::EncodedTerm term = detail::encode_composite_term(buffer, value, descending);
+    out.append(buffer, term.size);
+    return term.partial;
+}
+
 bool take_term(std::string_view& in, std::string_view& term) {
     if (in.empty()) return false;
     size_t size = 1;
@@ -92,6 +92,85 @@ bool take_term(std::string_view& in, std::string_view& term) {
     return true;
 }
 
+bool take_composite_term(std::string_view& in, std::string& term) {
+    if (in.empty()) return false;
+    std::string_view plain;
+    if (!detail::is_inverted(in.front())) {
+        if (!take_term(in, plain)) return false;
+        term = plain;
+        return true;
+    }
+    const size_t size = std::min(in.size(), detail::kTermBytesMax);
+    char buffer[detail::kTermBytesMax];
+    std::memcpy(buffer, in.data(), size);
+    detail::invert(buffer, size);
+    std::string_view rest(buffer, size);
+    if (!take_term(rest, plain)) return false;
+    term = plain;
+    in.remove_prefix(plain.size());
+    return true;
+}
+
+std::optional<json::Value> decode_term(std::string_view term, json::Arena& arena) {
+    std::string_view rest = term;
+    std::string_view whole;
+    if (!take_term(rest, whole) || !rest.empty()) return std::nullopt;
+    switch (static_cast<TermType>(term.front())) {
+        case TermType::kUndefined:
+            return json::Value();
+        case TermType::kNull:
+            return json::Value::null();
+        case TermType::kFalse:
+            return json::Value::boolean(false);
+        case TermType::kTrue:
+            return json::Value::boolean(true);
+        case TermType::kArray:
+            return json::Value::array({});
+        case TermType::kObject:
+            return json::Value::object({});
+        case TermType::kNumber: {
+            const double number = detail::number_of_bits(load_u64_be(term.data() + 1));
+            constexpr auto kExact = static_cast<double>(detail::kExactIntegerMax);
+            if (number >= -kExact && number <= kExact && number == std::trunc(number))
+                return json::Value::integer(static_cast<int64_t>(number));
+            return json::Value::number(number);
+        }
+        case TermType::kString: {
+            if (term.back() == detail::kCutEnd) return std::nullopt;
+            const std::string_view escaped = term.substr(1, term.size() - 3);
+            char* text = arena.allocate(escaped.size(), 1);
+            size_t size = 0;
+            for (size_t i = 0; i < escaped.size(); ++i) {
+                text[size++] = escaped[i];
+                if (escaped[i] == 0) ++i;  // the mark of an escaped zero
+            }
+            return json::Value::string({text, size});
+        }
+    }
+    return std::nullopt;
+}
+
+uint64_t composite_hash(SipKey key, const CompositeIndex& composite) {
+    uint64_t hash = detail::root_hash(key);
+    for (const CompositeIndex::Member& member : composite.members) {
+        char path[8];
+        store_u64_be(path, path_hash(key, member.steps));
+        hash = detail::step_hash(
+            key, hash,
+            member.descending ? detail::StepKind::kDescending : detail::StepKind::kAscending,
+            {path, sizeof(path)});
+    }
+    return hash;
+}
+
+uint64_t unindexed_path_hash(SipKey key) {
+    return detail::step_hash(key, detail::root_hash(key), detail::StepKind::kUnindexed, {});
+}
+
+uint64_t ts_path_hash(SipKey key) {
+    return detail::member_hash(key, detail::root_hash(key), "_ts");
+}
+
 uint64_t path_hash(SipKey key, const std::vector<PathStep>& steps) {
     uint64_t hash = detail::root_hash(key);
     for (const PathStep& step : steps)
@@ -102,9 +181,37 @@ uint64_t path_hash(SipKey key, const std::vector<PathStep>& steps) {
 
 std::string ts_entry(SipKey key, int64_t ts) {
     std::string out;
-    append_u64_be(out, detail::member_hash(key, detail::root_hash(key), "_ts"));
+    append_u64_be(out, ts_path_hash(key));
     append_term(out, json::Value::integer(ts));
     return out;
+}
+
+std::string TermSet::ts_entry(size_t number, int64_t ts) const {
+    const json::Value value = json::Value::integer(ts);
+    std::string out;
+    if (number == 0) {
+        append_u64_be(out, ts_path_);
+        append_term(out, value);
+        return out;
+    }
+    const TsComposite& composite = ts_composites_[number - 1];
+    const std::string_view bytes = std::string_view(buffer_).substr(composite.offset);
+    out = bytes.substr(0, composite.front_size);
+    append_composite_term(out, value, composite.descending);
+    out.append(bytes.substr(composite.front_size, composite.back_size));
+    return out;
+}
+
+TermSet unindexed_terms(const IndexingPolicy& policy, SipKey key) {
+    TermSet set;
+    if (policy.mode == IndexingMode::kNone) return set;
+    append_u64_be(set.buffer_, unindexed_path_hash(key));
+    append_term(set.buffer_, json::Value());
+    set.entries_.push_back({.offset = 0,
+                            .size = static_cast<uint32_t>(set.buffer_.size()),
+                            .partial = false,
+                            .charged = false});
+    return set;
 }
 
 TermChange append_changes(const TermSet& before, const TermSet& after,
@@ -112,9 +219,7 @@ TermChange append_changes(const TermSet& before, const TermSet& after,
                           storage::IndexDelta& delta) {
     DeltaWriter writer(partition, docref, delta);
     TermChange change;
-    const auto counts = [](const TermSet::Entry& entry, std::string_view bytes) {
-        return entry.charged && !is_cut(bytes) ? 1U : 0U;
-    };
+    const auto counts = [](const TermSet::Entry& entry) { return entry.charged ? 1U : 0U; };
     auto old = before.entries_.begin();
     auto now = after.entries_.begin();
     while (old != before.entries_.end() || now != after.entries_.end()) {
@@ -128,10 +233,10 @@ TermChange append_changes(const TermSet& before, const TermSet& after,
                                               : old_bytes.compare(now_bytes);
         if (order < 0) {
             writer.remove(old_bytes);
-            change.pairs_removed += counts(*old++, old_bytes);
+            change.pairs_removed += counts(*old++);
         } else if (order > 0) {
             writer.add(now_bytes, now->partial);
-            change.pairs_added += counts(*now++, now_bytes);
+            change.pairs_added += counts(*now++);
         } else {
             if (old->partial != now->partial) {
                 writer.remove(old_bytes);
@@ -141,9 +246,27 @@ TermChange append_changes(const TermSet& before, const TermSet& after,
             ++now;
         }
     }
-    change.pairs_removed += count_missing(before.cut_pairs_, after.cut_pairs_);
-    change.pairs_added += count_missing(after.cut_pairs_, before.cut_pairs_);
+    change.pairs_removed += count_missing(before.counted_values_, after.counted_values_);
+    change.pairs_added += count_missing(after.counted_values_, before.counted_values_);
     return change;
+}
+
+void append_ts_changes(const TermSet& before, int64_t before_ts, const TermSet& after,
+                       int64_t after_ts, storage::PartitionId partition,
+                       const storage::Docref& docref, storage::IndexDelta& delta) {
+    const size_t old_count = before.ts_entry_count();
+    const size_t new_count = after.ts_entry_count();
+    DeltaWriter writer(partition, docref, delta);
+    // Under one policy number i is the same path or composite on both sides.
+    for (size_t i = 0; i < std::max(old_count, new_count); ++i) {
+        const std::string old_entry = i < old_count ? before.ts_entry(i, before_ts) : "";
+        const std::string new_entry = i < new_count ? after.ts_entry(i, after_ts) : "";
+        if (i < old_count && i < new_count && old_entry == new_entry &&
+            before.ts_entry_partial(i) == after.ts_entry_partial(i))
+            continue;
+        if (i < old_count) writer.remove(old_entry);
+        if (i < new_count) writer.add(new_entry, after.ts_entry_partial(i));
+    }
 }
 
 }  // namespace orrery::index

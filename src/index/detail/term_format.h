@@ -52,6 +52,11 @@ inline uint64_t ordered_bits(double number) {
     return (bits & kSign) != 0 ? ~bits : bits | kSign;
 }
 
+inline double number_of_bits(uint64_t ordered) {
+    constexpr uint64_t kSign = uint64_t{1} << 63;
+    return std::bit_cast<double>((ordered & kSign) != 0 ? ordered & ~kSign : ~ordered);
+}
+
 inline EncodedTerm encode_string(char* out, std::string_view text) {
     const bool cut = text.size() > kStringBytesMax;
     if (cut) text = text.substr(0, kStringBytesMax);
@@ -102,8 +107,31 @@ inline EncodedTerm encode_term(char* out, const json::Value& value) {
     return type_only(TermType::kUndefined);
 }
 
+/// All bytes inverted: the order of values turned round. First bytes of plain terms are below 80,
+/// so that the direction of a composite's member can be seen.
+inline void invert(char* bytes, size_t size) {
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(~bytes[i]);
+}
+inline bool is_inverted(char first) {
+    return (static_cast<uint8_t>(first) & 0x80) != 0;
+}
+/// A composite's member: arrays and objects count as undefined.
+inline EncodedTerm encode_composite_term(char* out, const json::Value& value, bool descending) {
+    const bool scalar = !value.is_array() && !value.is_object();
+    const EncodedTerm term = encode_term(out, scalar ? value : json::Value());
+    if (descending) invert(out, term.size);
+    return term;
+}
+
 /// The hash of a path is chained step by step, so that a walk pays for each name once.
-enum class StepKind : uint8_t { kMember = 1, kElement = 2 };
+enum class StepKind : uint8_t {
+    kMember = 1,
+    kElement = 2,
+    // No path of an item has these: composite indexes, and the marker of items without entries.
+    kAscending = 3,
+    kDescending = 4,
+    kUnindexed = 5,
+};
 
 inline uint64_t unreserved(uint64_t hash) {
     return hash < storage::keys::kReservedPathHashes ? hash + storage::keys::kReservedPathHashes
