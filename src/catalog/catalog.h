@@ -85,6 +85,20 @@ public:
     virtual Status delete_container(std::string_view database, std::string_view container,
                                     std::string_view if_match) = 0;
 
+    // A changed indexing policy is in force at once and carried out in the background.
+
+    /// Does a bounded part of what is to be done; false: nothing is left. One background thread.
+    virtual Result<bool> carry_out_index_changes() = 0;
+    /// Called when there is something to do; must be brief and not call the catalog. Null: nobody.
+    virtual void on_index_change(std::function<void()> wake) = 0;
+    /// 0 to 100; 100 when no change is being carried out.
+    virtual int index_progress(const Container& container) const = 0;
+    /// Somebody sorts by this path: from now on, items that lack it get an entry too. Ready when
+    /// ContainerSettings::undefined_usable() says so. 400 for paths that are not indexed, or when
+    /// the container has too many. Worker thread.
+    virtual Status request_sorted_path(const Container& container,
+                                       const std::vector<index::PathStep>& path) = 0;
+
     enum class Upsert : bool { kNo, kYes };
     struct UserChange {
         UserPtr user;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr uint32_t kContainerBit = 0x8000'0000;
 
+}  // namespace
+
 records::Partition partition_record(const records::Container& container,
                                     const records::Range& range, const partition::EpkRange& epks) {
     records::Partition out;
@@ -27,8 +29,11 @@ records::Partition partition_record(const records::Container& container,
     out.settings_version = container.settings_version;
     out.path_key = container.path_key;
     out.tail = container.tail;
+    out.index = container.index;
     return out;
 }
+
+namespace {
 
 SipKey random_sip_key() {
     char bytes[16];
@@ -155,53 +160,6 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     return container;
 }
 
-/// The LSNs of the container's partitions while they hold nothing; nullopt if they hold something.
-Result<std::optional<std::vector<storage::Lsn>>> CatalogImpl::lsns_if_empty(
-    const Container& container) const {
-    std::vector<storage::Lsn> lsns;
-    for (const PartitionRange& range : container.ranges->ranges)
-        lsns.push_back(range.partition->lsn());
-    const storage::ViewPtr view = deps_.store.view();
-    for (const PartitionRange& range : container.ranges->ranges) {
-        TRY(const storage::Count totals, range.partition->totals(*view));
-        if (totals.items != 0) return std::optional<std::vector<storage::Lsn>>();
-    }
-    return std::optional(std::move(lsns));
-}
-
-/// Writes a change of the indexing policy, which no item may have seen: nothing is written between
-/// the look and the switch, and the index on disk has forgotten the items of before (they could not
-/// be replayed under the new policy).
-Status CatalogImpl::commit_new_indexing(const Container& before,
-                                        partition::ContainerSettingsPtr settings,
-                                        const MetaChange& change) {
-    constexpr int kAttemptsMax = 5;
-    for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-        auto looked = lsns_if_empty(before);
-        if (!looked.ok()) return std::move(looked).take_status();
-        if (!*looked) break;
-        const std::vector<storage::Lsn> lsns = std::move(**looked);
-        if (std::any_of(lsns.begin(), lsns.end(), [](storage::Lsn lsn) { return lsn != 0; }))
-            TRY_STATUS(deps_.store.flush());
-        MetaChange guarded = change;
-        bool moved = false;
-        guarded.guard([&] {
-            const auto& ranges = before.ranges->ranges;
-            for (size_t i = 0; i < ranges.size(); ++i)
-                moved = moved || ranges[i].partition->decided_lsn() != lsns[i];
-            if (moved) return Status(errors::retry_with());
-            for (const PartitionRange& range : ranges) range.partition->set_settings(settings);
-            return Status();
-        });
-        Status status = commit(std::move(guarded));
-        if (!moved) return status;
-    }
-    return Status(errors::not_supported(
-        "Changing the property 'indexingPolicy' of a container that holds items (index "
-        "transformation)",
-        "Send the container's present policy, or create a new container with the new one."));
-}
-
 Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
                                                     std::string_view container,
                                                     const json::Value& body,
@@ -217,36 +175,18 @@ Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
             "The container's property 'id' cannot be changed after its creation.");
     TRY(Definition definition, parse_replacement(body, before.definition));
     TRY_STATUS(check_if_match(if_match, before.version.etag));
-    const bool same_index = same_indexing(definition.settings.indexing, before.settings->indexing);
-
-    records::Container record = node->record;
-    record.version = new_version();
-    record.tail = definition.tail;
-    ++record.settings_version;
-    auto after = std::make_shared<Container>(before);
-    after->version = record.version;
-    definition.settings.path_key = record.path_key;
-    definition.settings.container_rid = before.settings->container_rid;
-    after->settings =
-        std::make_shared<const partition::ContainerSettings>(std::move(definition.settings));
-    after->definition = definition_json(record.id, record.tail);
-    MetaChange change;
-    change.put(record);
-    for (size_t i = 0; i < record.ranges.size(); ++i)
-        change.put(partition_record(record, record.ranges[i],
-                                    before.ranges->ranges[i].partition->identity().range));
-    if (same_index) {
-        TRY_STATUS(commit(std::move(change)));
-        for (const PartitionRange& range : after->ranges->ranges)
-            range.partition->set_settings(after->settings);
-    } else {
-        TRY_STATUS(commit_new_indexing(before, after->settings, change));
-    }
-
-    std::unique_lock lock(mutex_);
-    const uint64_t number = record.rid.number;
-    parent->containers.add(number, after->id, {after, std::move(record)});
-    return ContainerPtr(std::move(after));
+    NewSettings to;
+    to.record = node->record;
+    to.record.tail = definition.tail;
+    to.version = new_version();
+    to.settings = std::move(definition.settings);
+    if (!before.settings->indexing.sorted.empty())
+        to.settings.indexing = index::with_sorted_paths(std::move(to.settings.indexing),
+                                                        before.settings->indexing.sorted);
+    to.index = same_indexing(to.settings.indexing, before.settings->indexing)
+                   ? NewSettings::Index::kSame
+                   : NewSettings::Index::kChanged;
+    return change_settings(*parent, node->container, std::move(to));
 }
 
 void CatalogImpl::remove_container(const ContainerNode& node, MetaChange& change) const {

@@ -54,6 +54,14 @@ public:
                                            std::string_view if_match) override;
     Status delete_container(std::string_view database, std::string_view container,
                             std::string_view if_match) override;
+    Result<bool> carry_out_index_changes() override;
+    void on_index_change(std::function<void()> wake) override {
+        WriteLock write(write_mutex_);
+        wake_ = std::move(wake);
+    }
+    int index_progress(const Container& container) const override;
+    Status request_sorted_path(const Container& container,
+                               const std::vector<index::PathStep>& path) override;
 
     Result<UserChange> create_user(std::string_view database, const json::Value& body,
                                    Upsert upsert) override;
@@ -105,10 +113,21 @@ private:
     Result<ContainerPtr> build_container(const records::Container& record, DatabasePtr database,
                                          partition::ContainerSettings settings,
                                          const std::vector<records::Partition>& partitions);
-    Result<std::optional<std::vector<storage::Lsn>>> lsns_if_empty(
-        const Container& container) const;
-    Status commit_new_indexing(const Container& before, partition::ContainerSettingsPtr settings,
-                               const MetaChange& change);
+    /// Gives the container new settings (and `record`, without their part of it): durable, in force
+    /// in the partitions at one place of the commit order, and known to the catalog.
+    struct NewSettings {
+        records::Container record;
+        partition::ContainerSettings settings;
+        Version version;
+        enum class Index : uint8_t { kSame, kChanged, kCarriedOut } index = Index::kSame;
+    };
+    Result<ContainerPtr> change_settings(DatabaseNode& database, const ContainerPtr& before,
+                                         NewSettings to);
+    Status begin_index_change(const Container& before,
+                              partition::ContainerSettings& settings) const;
+    ContainerPtr changing_container() const;
+    Status save_index_fills(const Container& container);
+    Status finish_index_change(const ContainerPtr& container);
     void remove_container(const ContainerNode& node, MetaChange& change) const;
 
     Result<PermissionBody> read_permission(const json::Value& body) const;
@@ -127,7 +146,9 @@ private:
     Status replay();
 
     const Deps deps_;
+    size_t unsaved_fill_ = 0;     // items; owned by the thread that carries changes out
     std::mutex write_mutex_;
+    std::function<void()> wake_;              // guarded by write_mutex_
     std::vector<storage::PartitionId> dead_;  // guarded by write_mutex_
     mutable std::shared_mutex mutex_;
     State state_;         // guarded by mutex_
@@ -140,5 +161,7 @@ records::Offer offer_record(uint32_t number, const DatabaseRid& database, uint32
 UserPtr make_user(const records::User& record, DatabasePtr database);
 PermissionPtr make_permission(const records::Permission& record, UserPtr user);
 DatabasePtr make_database(const records::Database& record);
+records::Partition partition_record(const records::Container& container,
+                                    const records::Range& range, const partition::EpkRange& epks);
 
 }  // namespace orrery::catalog

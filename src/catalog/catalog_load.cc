@@ -160,7 +160,9 @@ Status CatalogImpl::load_containers(Loaded& loaded) {
             if (!definition.ok()) return std::move(definition).take_status();
             settings = parsed.emplace(record.tail, std::move(definition->settings)).first;
         }
-        auto container = build_container(record, database->database, settings->second, partitions);
+        partition::ContainerSettings own = settings->second;
+        TRY_STATUS(apply_index_state(record.index, own));
+        auto container = build_container(record, database->database, std::move(own), partitions);
         if (!container.ok()) return std::move(container).take_status();
         const uint64_t number = record.rid.number;
         const std::string id = record.id;

@@ -212,25 +212,6 @@ TEST_F(ContainerTest, ReplaceRules) {
 constexpr std::string_view kOtherIndexing =
     R"({"id":"c","indexingPolicy":{"includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}})";
 
-TEST_F(ContainerTest, IndexingChangesOnlyWhileEmpty) {
-    const auto created = account_.create_container("d", kContainer);
-    ASSERT_TRUE(created.ok());
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", kOtherIndexing)), "ok");
-    ASSERT_TRUE(account_.put_item(**created, "1").committed);
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", kOtherIndexing)), "ok");  // no change
-    const auto refused = account_.replace_container("d", "c", kContainer);
-    EXPECT_EQ(code_of(refused), "400");
-    EXPECT_NE(message_of(refused).find("indexingPolicy"), std::string::npos);
-    ASSERT_TRUE(account_.delete_item(**created, "1").committed);
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", kContainer)), "ok");
-    ASSERT_TRUE(account_.put_item(**created, "1").committed);
-    const storage::ViewPtr view = account_.store->view();
-    std::vector<std::string> findings;
-    const ContainerPtr container = account_->find_container("d", "c");
-    ASSERT_TRUE(container->ranges->ranges[0].partition->check(*view, findings).ok());
-    EXPECT_TRUE(findings.empty()) << findings.front();
-}
-
 TEST_F(ContainerTest, IndexingChangeRacesWithWriters) {
     const auto created = account_.create_container("d", kContainer);
     ASSERT_TRUE(created.ok());

@@ -305,10 +305,55 @@ Result<Definition> parse_stored_tail(std::string_view tail) {
     return read_policies(body, body.member("partitionKey"), body.member("uniqueKeyPolicy"));
 }
 
+records::IndexState index_state(const partition::ContainerSettings& settings) {
+    const auto texts = [](const index::IndexingPolicy& policy) {
+        std::vector<std::string> out;
+        for (const auto& path : policy.sorted) out.push_back(index::path_text(path));
+        return out;
+    };
+    records::IndexState state;
+    state.change = settings.index_change;
+    state.sorted = texts(settings.indexing);
+    for (const auto& policy : settings.previous)
+        state.previous.push_back({policy->json, texts(*policy)});
+    return state;
+}
+
+Status apply_index_state(const records::IndexState& state, partition::ContainerSettings& settings) {
+    const auto with_sorted =
+        [](index::IndexingPolicy policy,
+           const std::vector<std::string>& texts) -> Result<index::IndexingPolicy> {
+        std::vector<std::vector<index::PathStep>> paths;
+        for (const std::string& text : texts) {
+            TRY(auto path, index::parse_path_text(text));
+            paths.push_back(std::move(path));
+        }
+        if (paths.empty()) return policy;
+        return index::with_sorted_paths(std::move(policy), paths);
+    };
+    settings.index_change = state.change;
+    auto present = with_sorted(std::move(settings.indexing), state.sorted);
+    if (!present.ok()) return std::move(present).take_status();
+    settings.indexing = std::move(present).value();
+    settings.previous.clear();
+    for (const records::IndexState::Policy& policy : state.previous) {
+        json::Arena arena;
+        TRY(const json::Value body, json::parse(policy.json, arena));
+        TRY(index::IndexingPolicy parsed, index::parse_indexing_policy(body));
+        TRY(parsed, with_sorted(std::move(parsed), policy.sorted));
+        settings.previous.push_back(
+            std::make_shared<const index::IndexingPolicy>(std::move(parsed)));
+    }
+    return {};
+}
+
 bool same_indexing(const index::IndexingPolicy& a, const index::IndexingPolicy& b) {
     return a.mode == b.mode && a.automatic == b.automatic &&
            sorted_texts(a.included) == sorted_texts(b.included) &&
-           sorted_texts(a.excluded) == sorted_texts(b.excluded);
+           sorted_texts(a.excluded) == sorted_texts(b.excluded) &&
+           std::is_permutation(a.composites.begin(), a.composites.end(), b.composites.begin(),
+                               b.composites.end()) &&
+           a.sorted == b.sorted;
 }
 
 }  // namespace orrery::catalog

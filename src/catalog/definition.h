@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "catalog/records.h"
 #include "json/value.h"
 #include "partition/partition.h"
 
@@ -32,6 +33,11 @@ Result<Definition> parse_replacement(const json::Value& body, std::string_view s
 
 /// What was stored earlier.
 Result<Definition> parse_stored_tail(std::string_view tail);
+
+/// What the records keep of the index besides the definition: out of the settings, and into
+/// settings that were parsed from a definition.
+records::IndexState index_state(const partition::ContainerSettings& settings);
+Status apply_index_state(const records::IndexState& state, partition::ContainerSettings& settings);
 
 /// True when the same items get the same index entries under both.
 bool same_indexing(const index::IndexingPolicy& a, const index::IndexingPolicy& b);

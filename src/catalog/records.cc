@@ -65,6 +65,43 @@ SipKey take_sip_key(ByteReader& in) {
     return key;
 }
 
+void append_texts(std::string& out, const std::vector<std::string>& texts) {
+    append_varint(out, texts.size());
+    for (const std::string& text : texts) append_bytes(out, text);
+}
+std::vector<std::string> take_texts(ByteReader& in) {
+    std::vector<std::string> texts;
+    const uint64_t count = in.varint();
+    for (uint64_t i = 0; i < count && in.ok(); ++i) texts.emplace_back(in.bytes());
+    return texts;
+}
+
+/// The last field; left out while the container's policy has never changed.
+void append_index_state(std::string& out, const IndexState& state) {
+    if (state.empty()) return;
+    append_varint(out, state.change);
+    append_texts(out, state.sorted);
+    append_varint(out, state.previous.size());
+    for (const IndexState::Policy& policy : state.previous) {
+        append_bytes(out, policy.json);
+        append_texts(out, policy.sorted);
+    }
+}
+IndexState take_index_state(ByteReader& in) {
+    IndexState state;
+    if (in.at_end()) return state;
+    state.change = in.varint();
+    state.sorted = take_texts(in);
+    const uint64_t count = in.varint();
+    for (uint64_t i = 0; i < count && in.ok(); ++i) {
+        IndexState::Policy policy;
+        policy.json = in.bytes();
+        policy.sorted = take_texts(in);
+        state.previous.push_back(std::move(policy));
+    }
+    return state;
+}
+
 Error damaged(std::string_view key, std::string_view what) {
     return errors::internal(
         fmt::format("The catalog record {} {}. Run `orrery check` on the data folder.",
@@ -220,6 +257,7 @@ std::string encode(const Container& record) {
         append_varint(out, range.parents.size());
         for (uint32_t parent : range.parents) append_varint(out, parent);
     }
+    append_index_state(out, record.index);
     return out;
 }
 
@@ -246,6 +284,7 @@ Result<Container> decode_container(std::string_view key, std::string_view value)
             range.parents.push_back(take_u32(in.value));
         out.ranges.push_back(std::move(range));
     }
+    out.index = take_index_state(in.value);
     TRY_STATUS(in.finish());
     if (out.ranges.empty()) return damaged(key, "has no partitions");
     return out;
@@ -262,6 +301,7 @@ std::string encode(const Partition& record) {
     append_varint(out, record.settings_version);
     append_sip_key(out, record.path_key);
     append_bytes(out, record.tail);
+    append_index_state(out, record.index);
     return out;
 }
 
@@ -278,6 +318,7 @@ Result<Partition> decode_partition(std::string_view key, std::string_view value)
     out.settings_version = in.value.varint();
     out.path_key = take_sip_key(in.value);
     out.tail = in.value.bytes();
+    out.index = take_index_state(in.value);
     TRY_STATUS(in.finish());
     return out;
 }

@@ -38,6 +38,19 @@ struct Database {
     Version version;
     uint32_t next_user = 1;
 };
+/// What a container's definition does not say of its index.
+struct IndexState {
+    struct Policy {
+        std::string json;
+        std::vector<std::string> sorted;  ///< path texts
+        friend bool operator==(const Policy&, const Policy&) = default;
+    };
+    uint64_t change = 0;              ///< number of the policy change that runs, or was last
+    std::vector<std::string> sorted;  ///< the present policy's sorted paths
+    std::vector<Policy> previous;     ///< policies whose entries items may still have
+    bool empty() const { return change == 0; }
+    friend bool operator==(const IndexState&, const IndexState&) = default;
+};
 /// A range of a container's map; the rest of it is in the partition's own record.
 struct Range {
     uint32_t number = 0;
@@ -55,6 +68,7 @@ struct Container {
     int64_t map_ts = 0;
     uint32_t next_range = 0;
     std::vector<Range> ranges;
+    IndexState index;
 };
 /// All that a partition needs to come up without the catalog.
 struct Partition {
@@ -67,6 +81,7 @@ struct Partition {
     uint64_t settings_version = 1;
     SipKey path_key;
     std::string tail;
+    IndexState index;
 };
 struct Offer {
     uint32_t number = 0;

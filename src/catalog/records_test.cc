@@ -112,6 +112,36 @@ TEST(CatalogRecords, RoundTrips) {
     EXPECT_EQ(encode(*a), encode(account()));
 }
 
+/// Behind the other fields, once the policy has changed.
+TEST(CatalogRecords, IndexState) {
+    IndexState state;
+    state.change = 3;
+    state.sorted = {"/\"s\""};
+    state.previous = {{"{}", {}}, {"[]", {"/\"t\""}}};
+    const std::string golden =
+        "03"
+        "01042F227322"
+        "02"
+        "027B7D00"
+        "025B5D01042F227422";
+    Container c = container();
+    c.index = state;
+    EXPECT_EQ(hex_encode_upper(encode(c)), hex_encode_upper(encode(container())) + golden);
+    const auto decoded = decode_container(key(c), encode(c));
+    ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(decoded->index, state);
+    Partition p = partition();
+    p.index = state;
+    EXPECT_EQ(hex_encode_upper(encode(p)), hex_encode_upper(encode(partition())) + golden);
+    ASSERT_TRUE(decode_partition(key(p), encode(p)).ok());
+    EXPECT_EQ(decode_partition(key(p), encode(p))->index, state);
+    const std::string bytes = encode(p);
+    for (size_t cut = encode(partition()).size() + 1; cut < bytes.size(); ++cut)
+        EXPECT_FALSE(decode_partition(key(p), bytes.substr(0, cut)).ok()) << cut;
+    EXPECT_FALSE(decode_partition(key(p), bytes + "x").ok());
+    EXPECT_TRUE(decode_partition(key(partition()), encode(partition()))->index.empty());
+}
+
 /// Every cut and every longer value is refused, none crashes.
 template <typename Decode>
 void expect_damage_is_found(const std::string& key, const std::string& value, Decode decode) {

@@ -11,6 +11,7 @@ namespace orrery::engine {
 namespace {
 
 constexpr int64_t kExpiryIntervalMs = 1000;
+constexpr int kIndexingRetryMs = 5000;
 constexpr size_t kExpiryBatch = 500;
 
 TransactionAnswer priced(partition::TransactionResult result, const catalog::PartitionRange& range) {
@@ -39,7 +40,9 @@ void Engine::stop_background() {
         background_stop_ = true;
     }
     background_wake_.notify_all();
+    if (indexing_.joinable()) deps_.catalog.on_index_change(nullptr);
     if (background_.joinable()) background_.join();
+    if (indexing_.joinable()) indexing_.join();
 }
 
 std::optional<PointAnswer> Engine::read_cached(const catalog::Container& container, std::string_view epk,
@@ -138,6 +141,40 @@ void Engine::start_background() {
         set_thread_name("expiry");
         background_loop();
     });
+    deps_.catalog.on_index_change([this] {
+        {
+            const std::lock_guard lock(background_mutex_);
+            index_changes_ = true;
+        }
+        background_wake_.notify_all();
+    });
+    indexing_ = std::thread([this] {
+        set_thread_name("indexing");
+        indexing_loop();
+    });
+}
+
+void Engine::indexing_loop() {
+    std::unique_lock lock(background_mutex_);
+    for (;;) {
+        background_wake_.wait(lock, [this] { return background_stop_ || index_changes_; });
+        if (background_stop_) return;
+        index_changes_ = false;
+        lock.unlock();
+        const auto more = deps_.catalog.carry_out_index_changes();
+        if (!more.ok() && deps_.store.health().ok())
+            log::warning("a change of an indexing policy could not be carried out: " +
+                         more.error().message);
+        lock.lock();
+        if (more.ok()) {
+            index_changes_ = index_changes_ || *more;
+        } else {
+            // Not at once again; a store that takes no more writes is not asked again.
+            background_wake_.wait_for(lock, std::chrono::milliseconds(kIndexingRetryMs),
+                                      [this] { return background_stop_; });
+            index_changes_ = deps_.store.health().ok();
+        }
+    }
 }
 
 void Engine::background_loop() {

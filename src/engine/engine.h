@@ -117,7 +117,8 @@ public:
     /// Items and bytes in the container.
     Result<storage::Count> totals(const catalog::Container& container) const;
 
-    /// Removes expired items in the background until the engine is destroyed.
+    /// Removes expired items and carries out changes of indexing policies in the background until
+    /// the engine is destroyed.
     void start_background();
     /// Ends it and waits. Before the store is closed; the engine itself must outlive the store's
     /// last answers. Idempotent.
@@ -133,6 +134,7 @@ private:
     uint64_t scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                         std::string_view query, std::string_view parameters) const;
     void background_loop();
+    void indexing_loop();
 
     const Deps deps_;
     const ResourceTokens tokens_;
@@ -142,6 +144,8 @@ private:
     std::condition_variable background_wake_;
     bool background_stop_ = false;  // guarded by background_mutex_
     std::thread background_;
+    bool index_changes_ = true;  // guarded by background_mutex_; there may be some to carry out
+    std::thread indexing_;
 };
 
 }  // namespace orrery::engine

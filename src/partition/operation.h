@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "index/policy.h"
 #include "json/patch.h"
 #include "json/value.h"
 #include "storage/keys.h"
@@ -16,7 +17,7 @@
 namespace orrery::partition {
 
 enum class OperationKind : uint8_t { kCreate, kReplace, kUpsert, kPatch, kDelete, kRead };
-enum class IndexingDirective : uint8_t { kDefault, kInclude, kExclude };
+using IndexingDirective = index::ItemIndexing;
 
 /// A parsed patch with whatever its values borrow from, and its condition, if any.
 struct PatchProgram {

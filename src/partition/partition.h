@@ -17,6 +17,7 @@
 #include "partition/item_cache.h"
 #include "partition/operation.h"
 #include "partition/partition_key.h"
+#include "partition/record.h"
 #include "storage/store.h"
 
 namespace orrery::partition {
@@ -24,7 +25,11 @@ namespace orrery::partition {
 /// What a container tells its partitions. Immutable; replaced as a whole.
 struct ContainerSettings {
     PartitionKeyDefinition key;
-    index::IndexingPolicy indexing;
+    index::IndexingPolicy indexing;  ///< what writes maintain
+    /// While a change of the policy is carried out: policies whose entries items may still have
+    /// instead. Empty: every item has exactly the entries of `indexing`.
+    std::vector<std::shared_ptr<const index::IndexingPolicy>> previous;
+    uint64_t index_change = 0;  ///< number of the change that is carried out, or was last
     SipKey path_key;                    ///< keys the path hashes of this container
     std::optional<int64_t> default_ttl; ///< absent: off; -1: on, never by default; n seconds
     std::vector<std::vector<json::MemberPath>> unique_keys;
@@ -34,6 +39,14 @@ struct ContainerSettings {
     uint64_t logical_partition_bytes_max = kLogicalPartitionBytesMax;
 
     static constexpr uint64_t kLogicalPartitionBytesMax = 20ULL << 30;
+
+    // What a query may rely on for every indexed item: all policies agree on it.
+    bool path_usable(const std::vector<index::PathStep>& path) const;
+    /// Also items that lack the path have an entry there.
+    bool undefined_usable(const std::vector<index::PathStep>& path) const;
+    bool composite_usable(const index::CompositeIndex& composite) const;
+    /// Every item that is not indexed has its marker (index::unindexed_path_hash).
+    bool markers_usable() const;
 };
 using ContainerSettingsPtr = std::shared_ptr<const ContainerSettings>;
 
@@ -104,9 +117,28 @@ public:
 
     /// Items and bytes (text sizes) in this partition.
     virtual Result<storage::Count> totals(const storage::View& view) const = 0;
+    /// The same of one logical partition.
+    virtual Result<storage::Count> logical_totals(const storage::View& view,
+                                                  std::string_view epk) const = 0;
 
     /// Removes up to `max` expired items; returns how many. Background thread.
     virtual Result<size_t> remove_expired(size_t max) = 0;
+
+    enum class FillState : uint8_t {
+        kMore,      ///< items are left
+        kComplete,  ///< every item has exactly the entries of the present policy
+        kStale,     ///< these are not the partition's settings; nothing was done
+    };
+    /// While a policy change runs: gives up to `items_max` further items, in docref order, exactly
+    /// the entries of the present policy. `settings` must have been committed before the call. One
+    /// thread at a time, in the background.
+    virtual Result<FillState> fill_index(const ContainerSettingsPtr& settings,
+                                         size_t items_max) = 0;
+    /// How far that is. Any thread.
+    virtual IndexFill index_fill() const = 0;
+    /// Keeps a position for the next start. Index entries are not in the WAL: only a position from
+    /// before a Store::flush() may be kept.
+    virtual Status save_index_fill(const IndexFill& fill) = 0;
 
     /// After a crash: index and counters above `covered` from log, images and items. Before
     /// Store::start().
@@ -116,6 +148,14 @@ public:
     /// finding to `findings` (bounded).
     virtual Status check(const storage::View& view, std::vector<std::string>& findings) = 0;
 };
+
+/// A view and the settings under which its index was written. Settings that are read before or after
+/// the view may promise more than it holds: a change may begin or end in between.
+struct ViewAndSettings {
+    storage::ViewPtr view;
+    ContainerSettingsPtr settings;
+};
+ViewAndSettings view_and_settings(const Partition& partition, const storage::Store& store);
 
 /// Item number parts: rid prefix and counter (`_rid` layout in the protocol dossier §8).
 inline constexpr uint32_t kItemCounterBits = 40;

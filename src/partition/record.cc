@@ -1,5 +1,7 @@
 #include "partition/record.h"
 
+#include <optional>
+
 #include "base/bytes.h"
 #include "base/errors.h"
 
@@ -10,10 +12,21 @@ constexpr uint8_t kIdEntryVersion = 1;
 constexpr uint8_t kUniqueEntryVersion = 1;
 constexpr uint8_t kLogRecordVersion = 1;
 constexpr uint8_t kItemCounterVersion = 1;
+constexpr uint8_t kIndexFillVersion = 1;
 
-constexpr uint8_t kIndexedFlag = 1;
-constexpr uint8_t kPreviousIndexedFlag = 2;
-constexpr uint8_t kExpiredFlag = 4;
+// A directive takes two bits.
+constexpr uint8_t kDirectiveMask = 3;
+constexpr int kPreviousDirectiveShift = 2;
+constexpr uint8_t kExpiredFlag = 16;
+
+uint8_t directive_bits(IndexingDirective directive) {
+    return static_cast<uint8_t>(directive);
+}
+std::optional<IndexingDirective> directive_of(uint32_t bits) {
+    if ((bits & kDirectiveMask) > static_cast<uint8_t>(IndexingDirective::kExclude))
+        return std::nullopt;
+    return static_cast<IndexingDirective>(bits & kDirectiveMask);
+}
 
 uint64_t zigzag(int64_t v) {
     return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
@@ -39,7 +52,7 @@ std::string encode_id_entry(const IdEntry& entry) {
     std::string out;
     out.reserve(64);
     out.push_back(static_cast<char>(kIdEntryVersion));
-    out.push_back(static_cast<char>(entry.indexed ? kIndexedFlag : 0));
+    out.push_back(static_cast<char>(directive_bits(entry.directive)));
     append_bytes(out, entry.docref.bytes());
     append_varint(out, entry.lsn);
     append_u64_le(out, entry.etag_nonce);
@@ -54,16 +67,17 @@ Result<IdEntry> decode_id_entry(std::string_view bytes) {
     const uint8_t flags = in.u8();
     const auto docref = storage::Docref::from_bytes(in.bytes());
     IdEntry entry;
-    entry.indexed = (flags & kIndexedFlag) != 0;
+    const auto directive = directive_of(flags);
     entry.lsn = in.varint();
     entry.etag_nonce = in.u64_le();
     entry.ts = unzigzag(in.varint());
     const int64_t own_ttl = unzigzag(in.varint());
     entry.own_ttl = static_cast<int32_t>(own_ttl);
-    if (!in.ok() || !in.at_end() || version != kIdEntryVersion || (flags & ~kIndexedFlag) != 0 ||
-        !docref || own_ttl != entry.own_ttl)
+    if (!in.ok() || !in.at_end() || version != kIdEntryVersion || (flags & ~kDirectiveMask) != 0 ||
+        !directive || !docref || own_ttl != entry.own_ttl)
         return damaged("id entry");
     entry.docref = *docref;
+    entry.directive = *directive;
     return entry;
 }
 
@@ -86,9 +100,10 @@ std::string encode_log_record(const LogRecord& record) {
     out.reserve(48 + record.epk.size() + record.id.size());
     out.push_back(static_cast<char>(kLogRecordVersion));
     out.push_back(static_cast<char>(record.operation));
-    out.push_back(static_cast<char>((record.indexed ? kIndexedFlag : 0) |
-                                    (record.previous_indexed ? kPreviousIndexedFlag : 0) |
-                                    (record.expired ? kExpiredFlag : 0)));
+    out.push_back(
+        static_cast<char>(directive_bits(record.directive) |
+                          directive_bits(record.previous_directive) << kPreviousDirectiveShift |
+                          (record.expired ? kExpiredFlag : 0)));
     append_varint(out, zigzag(record.ts));
     append_u64_le(out, record.etag_nonce);
     append_varint(out, record.previous_lsn);
@@ -106,8 +121,8 @@ Result<LogRecord> decode_log_record(std::string_view bytes) {
     const uint8_t flags = in.u8();
     LogRecord record;
     record.operation = static_cast<LogOperation>(operation);
-    record.indexed = (flags & kIndexedFlag) != 0;
-    record.previous_indexed = (flags & kPreviousIndexedFlag) != 0;
+    const auto directive = directive_of(flags);
+    const auto previous = directive_of(uint32_t{flags} >> kPreviousDirectiveShift);
     record.expired = (flags & kExpiredFlag) != 0;
     record.ts = unzigzag(in.varint());
     record.etag_nonce = in.u64_le();
@@ -117,11 +132,14 @@ Result<LogRecord> decode_log_record(std::string_view bytes) {
     record.origin_lsn = in.varint();
     record.epk = in.bytes();
     record.id = in.bytes();
-    constexpr uint8_t kKnownFlags = kIndexedFlag | kPreviousIndexedFlag | kExpiredFlag;
+    constexpr uint8_t kKnownFlags =
+        kDirectiveMask | kDirectiveMask << kPreviousDirectiveShift | kExpiredFlag;
     if (!in.ok() || !in.at_end() || version != kLogRecordVersion || operation < 1 ||
         operation > 3 || (flags & ~kKnownFlags) != 0 || region != record.origin_region ||
-        record.id.empty())
+        record.id.empty() || !directive || !previous)
         return damaged("log record");
+    record.directive = *directive;
+    record.previous_directive = *previous;
     return record;
 }
 
@@ -139,12 +157,39 @@ Result<uint64_t> decode_item_counter(std::string_view bytes) {
     return bound;
 }
 
+std::string encode_index_fill(const IndexFill& fill) {
+    std::string out(1, static_cast<char>(kIndexFillVersion));
+    append_varint(out, fill.change);
+    append_varint(out, fill.items);
+    out.push_back(fill.complete ? '\1' : '\0');
+    append_bytes(out, fill.position);
+    return out;
+}
+
+Result<IndexFill> decode_index_fill(std::string_view bytes) {
+    ByteReader in(bytes);
+    const uint8_t version = in.u8();
+    IndexFill fill;
+    fill.change = in.varint();
+    fill.items = in.varint();
+    const uint8_t complete = in.u8();
+    fill.complete = complete == 1;
+    fill.position = in.bytes();
+    if (!in.ok() || !in.at_end() || version != kIndexFillVersion || complete > 1 ||
+        (!fill.position.empty() && !storage::Docref::from_bytes(fill.position)))
+        return damaged("position of a policy change");
+    return fill;
+}
+
 namespace meta_keys {
 std::string item_counter(storage::PartitionId partition) {
     return meta_key(partition, "partition/item_counter");
 }
 std::string ttl_complete(storage::PartitionId partition) {
     return meta_key(partition, "partition/ttl_complete");
+}
+std::string index_fill(storage::PartitionId partition) {
+    return meta_key(partition, "partition/index_fill");
 }
 }  // namespace meta_keys
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "partition/operation.h"
 #include "storage/keys.h"
 
 /// Values that a partition keeps in `ids` and `log`. Layouts in docs/formats/partition.md.
@@ -17,7 +18,8 @@ struct IdEntry {
     uint64_t etag_nonce = 0;
     int64_t ts = 0;
     int32_t own_ttl = 0;  ///< as in json::DocumentHeader
-    bool indexed = true;  ///< false: the item has no index entries (directive, policy)
+    /// What the write asked for; with the container's policy it says whether the item is indexed.
+    IndexingDirective directive = IndexingDirective::kDefault;
 
     friend bool operator==(const IdEntry&, const IdEntry&) = default;
 };
@@ -33,8 +35,10 @@ enum class LogOperation : uint8_t { kCreate = 1, kReplace = 2, kDelete = 3 };
 /// `log`: what one commit did to one item.
 struct LogRecord {
     LogOperation operation = LogOperation::kCreate;
-    bool indexed = false;           ///< the version written has index entries; false for a delete
-    bool previous_indexed = false;  ///< the version replaced or deleted had index entries
+    /// Of the version written; kDefault for a delete.
+    IndexingDirective directive = IndexingDirective::kDefault;
+    /// Of the version replaced or deleted; kDefault for a create.
+    IndexingDirective previous_directive = IndexingDirective::kDefault;
     bool expired = false;           ///< a delete because the time to live ran out
     int64_t ts = 0;                 ///< `_ts` of the commit
     uint64_t etag_nonce = 0;        ///< of the version written; 0 for a delete
@@ -54,11 +58,29 @@ Result<LogRecord> decode_log_record(std::string_view bytes);
 std::string encode_item_counter(uint64_t bound);
 Result<uint64_t> decode_item_counter(std::string_view bytes);
 
+/// How far the entries of a new indexing policy are filled in, in docref order.
+struct IndexFill {
+    uint64_t change = 0;  ///< number of the policy change
+    uint64_t items = 0;   ///< dealt with so far
+    bool complete = false;
+    std::string position;  ///< docref bytes of the last item dealt with
+    uint64_t items_all = 0;  ///< in the partition, about; not stored
+
+    bool reached(const storage::Docref& docref) const {
+        return complete || docref.bytes() <= position;
+    }
+    friend bool operator==(const IndexFill&, const IndexFill&) = default;
+};
+std::string encode_index_fill(const IndexFill& fill);
+Result<IndexFill> decode_index_fill(std::string_view bytes);
+
 /// Keys of a partition's own values in `meta`.
 namespace meta_keys {
 std::string item_counter(storage::PartitionId partition);
 /// Present while every item has its entry in `ttl`.
 std::string ttl_complete(storage::PartitionId partition);
+/// IndexFill, while a policy change runs; behind what is done, never ahead of what is on disk.
+std::string index_fill(storage::PartitionId partition);
 }  // namespace meta_keys
 
 /// Keys of the counters (storage::CommitScope::count).

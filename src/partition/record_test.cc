@@ -17,10 +17,10 @@ TEST(Record, IdEntryGoldenBytes) {
                         .etag_nonce = 0x1122334455667788ULL,
                         .ts = 1'700'000'000,
                         .own_ttl = -1,
-                        .indexed = true};
+                        .directive = IndexingDirective::kExclude};
     const std::string bytes = encode_id_entry(entry);
     EXPECT_EQ(hex_encode_upper(bytes),
-              "0101"              // version, flags
+              "0102"              // version, flags: directive Exclude
               "10"                // docref: 16 bytes
               "4142434445464748"  // prefix
               "0000030000000000"  // item number
@@ -40,14 +40,16 @@ TEST(Record, IdEntryRefusesDamage) {
     newer[0] = 2;
     EXPECT_FALSE(decode_id_entry(newer).ok());
     std::string flags = bytes;
-    flags[1] = 8;
-    EXPECT_FALSE(decode_id_entry(flags).ok());
+    for (const char bad : {'\3', '\4', '\10'}) {
+        flags[1] = bad;
+        EXPECT_FALSE(decode_id_entry(flags).ok());
+    }
 }
 
 TEST(Record, LogRecordGoldenBytes) {
     const LogRecord record{.operation = LogOperation::kDelete,
-                           .indexed = false,
-                           .previous_indexed = true,
+                           .directive = IndexingDirective::kDefault,
+                           .previous_directive = IndexingDirective::kInclude,
                            .expired = true,
                            .ts = 5,
                            .etag_nonce = 0,
@@ -60,7 +62,7 @@ TEST(Record, LogRecordGoldenBytes) {
     EXPECT_EQ(hex_encode_upper(bytes),
               "01"                // version
               "03"                // delete
-              "06"                // previous indexed, expired
+              "14"                // previous version with Include, expired
               "0A"                // ts 5, zigzag
               "0000000000000000"  // nonce
               "AC02"              // previous LSN
@@ -75,6 +77,11 @@ TEST(Record, LogRecordGoldenBytes) {
     std::string operation = bytes;
     operation[1] = 4;
     EXPECT_FALSE(decode_log_record(operation).ok());
+    std::string flags = bytes;
+    for (const char bad : {'\3', '\14', '\40'}) {
+        flags[2] = bad;
+        EXPECT_FALSE(decode_log_record(flags).ok());
+    }
 }
 
 TEST(Record, UniqueEntryAndItemCounter) {
@@ -91,9 +98,27 @@ TEST(Record, UniqueEntryAndItemCounter) {
                      .ok());
 }
 
+TEST(Record, IndexFill) {
+    const IndexFill fill{
+        .change = 3, .items = 300, .complete = false, .position = std::string(docref().bytes())};
+    const std::string bytes = encode_index_fill(fill);
+    EXPECT_EQ(hex_encode_upper(bytes), "0103AC02001041424344454647480000030000000000");
+    EXPECT_EQ(decode_index_fill(bytes).value(), fill);
+    for (size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode_index_fill(bytes.substr(0, size)).ok());
+    EXPECT_FALSE(decode_index_fill(bytes + "x").ok());
+    EXPECT_TRUE(fill.reached(docref()));
+    EXPECT_TRUE(fill.reached(storage::Docref("ABCDEFGA", 1)));
+    EXPECT_FALSE(fill.reached(storage::Docref("ABCDEFGH", docref().item_number() + 1)));
+    EXPECT_FALSE(IndexFill().reached(docref()));
+    const IndexFill done{.change = 1, .items = 0, .complete = true, .position = {}};
+    EXPECT_TRUE(done.reached(docref()));
+}
+
 TEST(Record, KeysOfMetaAndCounters) {
     EXPECT_EQ(meta_keys::item_counter(7), std::string("\0\0\0\x07", 4) + "partition/item_counter");
     EXPECT_EQ(meta_keys::ttl_complete(7), std::string("\0\0\0\x07", 4) + "partition/ttl_complete");
+    EXPECT_EQ(meta_keys::index_fill(7), std::string("\0\0\0\x07", 4) + "partition/index_fill");
     EXPECT_EQ(hex_encode_upper(counter_keys::totals(7)), "000000070000000000000001");
     EXPECT_EQ(hex_encode_upper(counter_keys::logical_partition(7, "e")),
               "00000007000000000000000265");

@@ -48,7 +48,8 @@ void reply_container(const CallPtr& call, int status, const catalog::ContainerPt
     Answer answer = metadata_answer(status, charge, container->version.etag);
     answer.touched = touched_of(*container);
     if (call->headers.has(HeaderName::kPopulateQuotaInfo))
-        call->response().add_header("x-ms-documentdb-collection-index-transformation-progress", 100);
+        call->response().add_header("x-ms-documentdb-collection-index-transformation-progress",
+                                    call->engine.catalog().index_progress(*container));
     add_offer_headers(call, call->engine.catalog().offer_of(container->rid_text));
     reply(call, answer, container->json());
 }

@@ -82,6 +82,27 @@ TEST_F(RestHeadTest, ItemAnswersCarrySessionAndPath) {
     EXPECT_EQ(std::stoi(second.header("lsn")), std::stoi(made.header("lsn")) + 1);
 }
 
+TEST_F(RestHeadTest, IndexTransformationProgress) {
+    const std::string container = "/dbs/d/colls/c";
+    const auto progress = [&] {
+        return server_.send("GET", container, {{"x-ms-documentdb-populatequotainfo", "true"}})
+            .header("x-ms-documentdb-collection-index-transformation-progress");
+    };
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(create_item(std::to_string(i), "a").status, 201);
+    EXPECT_EQ(progress(), "100");
+    const Reply replaced = server_.send(
+        "PUT", container, {},
+        R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"indexingPolicy":)"
+        R"({"compositeIndexes":[[{"path":"/pk"},{"path":"/id","order":"descending"}]]}})");
+    EXPECT_EQ(replaced.status, 200) << replaced.body;
+    EXPECT_THAT(replaced.body, HasSubstr(R"({"path":"/id","order":"descending"})"));
+    EXPECT_EQ(progress(), "0");
+    while (server_.engine().catalog().carry_out_index_changes().value()) {
+    }
+    EXPECT_EQ(progress(), "100");
+    EXPECT_EQ(server_.send("GET", container).header("etag"), replaced.header("etag"));
+}
+
 TEST_F(RestHeadTest, ActivityIdIsEchoedWhenItIsHarmless) {
     EXPECT_EQ(
         server_.send("GET", "/dbs", {{"x-ms-activity-id", "0f8fad5b-d9cb-469f-a165-70867728950e"}})

@@ -2,6 +2,8 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
+
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/random.h"
@@ -44,6 +46,9 @@ public:
         TRY(const std::optional<std::string> complete,
             view_.get(Family::kMeta, meta_keys::ttl_complete(identity_.id)));
         ttl_complete_ = complete.has_value() && (*settings_)->default_ttl.has_value();
+        if (settings_->changing()) {
+            TRY(fill_, read_index_fill(reader_, identity_.id, (*settings_)->index_change));
+        }
         TRY_STATUS(check_items());
         TRY_STATUS(check_ids());
         TRY_STATUS(check_log());
@@ -78,18 +83,18 @@ private:
     /// Calls `use` for each index entry that the item must have.
     template <typename Use>
     void index_entries(const ItemVersion& version, Use use) const {
-        if (!version.indexed) return;
-        std::string key;
-        for (const auto& entry : version.terms.entries()) {
-            key = storage::keys::partition(identity_.id);
-            key.append(version.terms.bytes(entry)).append(version.docref.bytes());
-            use(key, entry.partial);
-        }
-        key = settings_->ts_prefix;
-        const bool partial = index::append_term(key, json::Value::integer(version.ts));
-        key.append(version.docref.bytes());
-        use(key, partial);
+        EntryMap entries;
+        add_entries(version.terms, version.ts, entries);
+        for (const auto& [entry, partial] : entries) use(index_key(entry, version), partial);
     }
+    std::string index_key(std::string_view entry, const ItemVersion& version) const {
+        return storage::keys::partition(identity_.id).append(entry).append(version.docref.bytes());
+    }
+    /// While a policy change runs, an item not yet reached has the entries of one of the policies.
+    bool is_uncertain(const ItemVersion& version) const {
+        return settings_->changing() && !fill_.reached(version.docref);
+    }
+    Status add_uncertain_entries(const ItemVersion& version, std::string_view id);
     static std::string with_flag(std::string_view key, bool partial) {
         std::string out(key);
         out.push_back(partial ? '\1' : '\0');
@@ -114,6 +119,7 @@ private:
     const SipKey key_a_;
     const SipKey key_b_;
     bool ttl_complete_ = false;
+    IndexFill fill_;
 
     // What the items say the others must hold.
     SetSum index_;
@@ -158,7 +164,7 @@ Result<ItemVersionPtr> Checker::check_item(std::string_view key, std::string_vie
     TRY(const std::optional<IdEntry> entry, read_id_entry(reader_, id_key));
     TRY(const ItemVersionPtr version,
         version_of_document(settings_, std::make_shared<std::string>(value), decoded->docref,
-                            entry ? entry->indexed : settings_->indexed_by_default, true));
+                            entry ? entry->directive : IndexingDirective::kDefault, true));
     if (!entry)
         report(id, "it has no id entry");
     else if (*entry != version->entry())
@@ -181,9 +187,12 @@ Result<ItemVersionPtr> Checker::check_item(std::string_view key, std::string_vie
     if (const auto position = ttl_position(version->ts, version->own_ttl))
         add(ttl_,
             storage::keys::ttl(identity_.id, position->kind, position->when, version->docref));
-    index_entries(*version, [&](const std::string& term_key, bool partial) {
-        add(index_, with_flag(term_key, partial));
-    });
+    if (is_uncertain(*version))
+        TRY_STATUS(add_uncertain_entries(*version, id));
+    else
+        index_entries(*version, [&](const std::string& term_key, bool partial) {
+            add(index_, with_flag(term_key, partial));
+        });
     add(versions_, version_bytes(version->docref, version->lsn));
     ++item_count_;
     lsn_max_ = std::max(lsn_max_, version->lsn);
@@ -192,6 +201,29 @@ Result<ItemVersionPtr> Checker::check_item(std::string_view key, std::string_vie
         sum->bytes += static_cast<int64_t>(version->text_bytes);
     }
     return version;
+}
+
+/// What all policies agree on must be there; of the rest, what is there is expected.
+Status Checker::add_uncertain_entries(const ItemVersion& version, std::string_view id) {
+    EntryMap all;
+    add_entries(version.terms, version.ts, all);
+    std::vector<EntryMap> policies{all};
+    for (const index::TermSet& terms : version.previous_terms) {
+        policies.emplace_back();
+        add_entries(terms, version.ts, policies.back());
+        all.insert(policies.back().begin(), policies.back().end());
+    }
+    std::vector<bool> fits(policies.size(), true);
+    for (const auto& [entry, partial] : all) {
+        const std::string key = index_key(entry, version);
+        TRY(const std::optional<std::string> value, view_.get(Family::kIndex, key));
+        if (value) add(index_, with_flag(key, partial));
+        for (size_t i = 0; i < policies.size(); ++i)
+            fits[i] = fits[i] && policies[i].contains(entry) == value.has_value();
+    }
+    if (std::find(fits.begin(), fits.end(), true) == fits.end())
+        report(id, "its index entries are those of none of the policies of the running change");
+    return {};
 }
 
 Status Checker::check_item_log(const ItemVersion& version, std::string_view id) {
@@ -203,7 +235,7 @@ Status Checker::check_item_log(const ItemVersion& version, std::string_view id) 
     }
     TRY(const LogRecord record, decode_log_record(*bytes));
     if (record.operation == LogOperation::kDelete || record.id != id || record.ts != version.ts ||
-        record.etag_nonce != version.etag_nonce || record.indexed != version.indexed)
+        record.etag_nonce != version.etag_nonce || record.directive != version.directive)
         report(id,
                fmt::format("its log record (LSN {}) does not describe this version", version.lsn));
     return {};
@@ -265,7 +297,8 @@ Status Checker::check_log() {
             report(record->id, fmt::format("log record {} follows a later one", key->lsn));
         last = key->lsn;
         last_ts = record->ts;
-        if (record->operation == LogOperation::kDelete) logical_.try_emplace(std::string(record->epk));
+        if (record->operation == LogOperation::kDelete)
+            logical_.try_emplace(std::string(record->epk));
         if (record->operation != LogOperation::kDelete)
             add(versions, version_bytes(key->docref, key->lsn));
         if (record->operation != LogOperation::kCreate)
@@ -340,8 +373,9 @@ Status Checker::name_index_findings() {
                                                      storage::IdKind::kItem, id)));
         TRY(const ItemVersionPtr version,
             version_of_document(settings_, std::make_shared<std::string>(items->value()),
-                                key->docref, entry ? entry->indexed : settings_->indexed_by_default,
+                                key->docref, entry ? entry->directive : IndexingDirective::kDefault,
                                 true));
+        if (is_uncertain(*version)) continue;
         Status status;
         size_t missing = 0;
         index_entries(*version, [&](const std::string& term_key, bool partial) {

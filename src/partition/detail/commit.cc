@@ -324,7 +324,7 @@ Status TtlFillCommit::fill(storage::CommitScope& scope) {
         if (!bytes) continue;
         TRY(const ItemVersionPtr version,
             version_of_document(settings_, std::make_shared<std::string>(std::move(*bytes)), docref,
-                                false, false));
+                                IndexingDirective::kDefault, false));
         if (const auto position = ttl_position(version->ts, version->own_ttl))
             scope.put(Family::kTtl,
                       storage::keys::ttl(partition, position->kind, position->when, docref), {});

@@ -60,7 +60,6 @@ private:
     void log(const ItemChange& change, LogOperation operation, const ItemVersion* before,
              const ItemVersion* after);
     void write_ttl(const ItemChange& change);
-    void write_ts_terms(const ItemChange& change);
     void count(std::string_view epk, int64_t items, int64_t bytes);
     void reserve_item_number(const storage::Docref& docref);
 

@@ -1,4 +1,3 @@
-#include "index/terms.h"
 #include "partition/detail/commit.h"
 #include "partition/detail/partition_impl.h"
 #include "partition/expiry.h"
@@ -7,13 +6,6 @@ namespace orrery::partition::detail {
 namespace {
 
 using storage::Family;
-
-std::string ts_key(const SettingsState& settings, int64_t ts, const storage::Docref& docref) {
-    std::string key = settings.ts_prefix;
-    index::append_term(key, json::Value::integer(ts));
-    key.append(docref.bytes());
-    return key;
-}
 
 std::optional<std::string> ttl_key(storage::PartitionId partition, const ItemVersion* version) {
     if (version == nullptr) return std::nullopt;
@@ -73,15 +65,15 @@ void CommitWriter::change(const ItemChange& change) {
     }
     if (before != nullptr) count(change.epk, -1, -static_cast<int64_t>(before->text_bytes));
     write_ttl(change);
-    write_ts_terms(change);
+    append_ts_changes(partition, before, after, delta_);
 }
 
 void CommitWriter::log(const ItemChange& change, LogOperation operation, const ItemVersion* before,
                        const ItemVersion* after) {
     LogRecord record;
     record.operation = operation;
-    record.indexed = after != nullptr && after->indexed;
-    record.previous_indexed = before != nullptr && before->indexed;
+    if (after != nullptr) record.directive = after->directive;
+    if (before != nullptr) record.previous_directive = before->directive;
     record.expired = operation == LogOperation::kDelete && change.expired;
     record.ts = next_.ts;
     record.etag_nonce = after != nullptr ? after->etag_nonce : 0;
@@ -107,16 +99,6 @@ void CommitWriter::write_ttl(const ItemChange& change) {
         scope_.put(Family::kTtl, *new_key, {});
         next_.ttl_entries = true;
     }
-}
-
-void CommitWriter::write_ts_terms(const ItemChange& change) {
-    const bool old_posted = change.before != nullptr && change.before->indexed;
-    const bool new_posted = change.after != nullptr && change.after->indexed;
-    if (old_posted && new_posted && change.before->docref == change.after->docref &&
-        change.before->ts == change.after->ts)
-        return;
-    if (old_posted) delta_.remove(ts_key(*settings_, change.before->ts, change.before->docref));
-    if (new_posted) delta_.add(ts_key(*settings_, change.after->ts, change.after->docref), false);
 }
 
 void CommitWriter::count(std::string_view epk, int64_t items, int64_t bytes) {

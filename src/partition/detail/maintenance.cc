@@ -75,7 +75,7 @@ Result<std::vector<Removal>> PartitionImpl::expired_items(const SettingsStatePtr
             removal.entry = *entry;
             TRY(removal.version,
                 version_of_document(settings, std::make_shared<std::string>(std::move(*bytes)),
-                                    key->docref, entry->indexed, true));
+                                    key->docref, entry->directive, true));
             removals.push_back(std::move(removal));
         }
         TRY_STATUS(cursor->status());

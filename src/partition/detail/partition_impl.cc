@@ -76,7 +76,7 @@ PartitionImpl::PartitionImpl(PartitionIdentity identity, ContainerSettingsPtr se
                              const Deps& deps)
     : identity_(std::move(identity)),
       deps_(deps),
-      settings_(make_settings_state(identity_.id, std::move(settings))),
+      settings_(make_settings_state(std::move(settings))),
       default_ttl_((*settings_)->default_ttl.value_or(kTtlOff)) {}
 
 Status PartitionImpl::recover() {
@@ -105,6 +105,8 @@ Status PartitionImpl::recover() {
     TRY(const std::optional<std::string> complete,
         view->get(Family::kMeta, meta_keys::ttl_complete(identity_.id)));
     commit_.ttl_complete = complete.has_value();
+    ViewReader reader(*view);
+    TRY(fill_, read_index_fill(reader, identity_.id, (*settings_)->index_change));
     TRY(const storage::Count totals, view->count(counter_keys::totals(identity_.id)));
     bytes_ = totals.bytes;
     published_lsn_ = commit_.lsn;
@@ -117,7 +119,7 @@ SettingsStatePtr PartitionImpl::state() const {
 }
 
 void PartitionImpl::set_settings(ContainerSettingsPtr settings) {
-    SettingsStatePtr state = make_settings_state(identity_.id, std::move(settings));
+    SettingsStatePtr state = make_settings_state(std::move(settings));
     const std::lock_guard lock(settings_mutex_);
     settings_.swap(state);
     default_ttl_ = (*settings_)->default_ttl.value_or(kTtlOff);
@@ -342,6 +344,11 @@ Status PartitionImpl::check_quota(const TransactionPlan& plan) const {
 
 Result<storage::Count> PartitionImpl::totals(const storage::View& view) const {
     return view.count(counter_keys::totals(identity_.id));
+}
+
+Result<storage::Count> PartitionImpl::logical_totals(const storage::View& view,
+                                                     std::string_view epk) const {
+    return view.count(counter_keys::logical_partition(identity_.id, epk));
 }
 
 }  // namespace orrery::partition::detail

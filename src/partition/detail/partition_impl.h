@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "partition/detail/commit.h"
+#include "partition/detail/index_fill.h"
 #include "partition/detail/plan.h"
 #include "partition/detail/version.h"
 #include "partition/partition.h"
@@ -32,7 +33,12 @@ public:
     Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) override;
     Status delete_logical_partition(std::string_view epk) override;
     Result<storage::Count> totals(const storage::View& view) const override;
+    Result<storage::Count> logical_totals(const storage::View& view,
+                                          std::string_view epk) const override;
     Result<size_t> remove_expired(size_t max) override;
+    Result<FillState> fill_index(const ContainerSettingsPtr& settings, size_t items_max) override;
+    IndexFill index_fill() const override;
+    Status save_index_fill(const IndexFill& fill) override;
     Status replay_index(storage::Lsn covered) override;
     Status check(const storage::View& view, std::vector<std::string>& findings) override;
 
@@ -69,6 +75,9 @@ private:
     void raise_published(storage::Lsn lsn);
 
     Status fill_ttl();
+    Result<ItemToFill> item_to_fill(Reader& reader, const SettingsStatePtr& settings,
+                                    std::string_view key, std::string_view value);
+    void set_index_fill(IndexFill fill);
     Result<std::vector<Removal>> expired_items(const SettingsStatePtr& settings, size_t max);
     Result<size_t> remove(const SettingsStatePtr& settings, std::vector<Removal> removals,
                           bool expired_only);
@@ -81,6 +90,8 @@ private:
     std::atomic<storage::Lsn> published_lsn_{0};
     std::atomic<uint64_t> next_item_counter_{1};
     std::atomic<int64_t> bytes_{0};  // text bytes of all items, as published
+    mutable std::mutex fill_mutex_;
+    IndexFill fill_;  // guarded by fill_mutex_
     CommitState commit_;
 };
 

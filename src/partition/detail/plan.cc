@@ -49,7 +49,7 @@ void TransactionPlan::parse_operation(size_t index) {
     auto version = version_of_body(settings_, operation.body,
                                    {.epk = transaction_.epk,
                                     .check_key = transaction_.check_body_key,
-                                    .indexed = settings_->indexed(operation.directive)},
+                                    .directive = operation.directive},
                                    id);
     if (!version.ok()) {
         body_errors_[index] = std::move(version).take_status();
@@ -112,9 +112,9 @@ bool TransactionPlan::load_from_cache(int64_t now) {
     auto item =
         partition_->deps().cache.find({partition_->identity().id, transaction_.epk, slot.id});
     if (!item) return false;
-    // Whether it is indexed is a guess; the committer finds out in `ids`.
+    // The directive is a guess; the committer finds out in `ids`.
     auto version = version_of_document(settings_, item->document, item->docref,
-                                       settings_->indexed_by_default, slot.needs_terms);
+                                       IndexingDirective::kDefault, slot.needs_terms);
     if (!version.ok()) return false;
     slot.base = std::move(version).value();
     slot.entry = slot.base->entry();
@@ -256,15 +256,14 @@ Status TransactionPlan::run_patch(size_t index, Slot& slot) {
     TRY(const json::Value patched,
         json::apply_patch(item, program.patch, (*settings_)->key.member_paths, arena));
     const std::string text = json::to_text(patched);
-    const bool indexed = operation.directive == IndexingDirective::kDefault
-                             ? old.indexed
-                             : settings_->indexed(operation.directive);
+    const IndexingDirective directive =
+        operation.directive == IndexingDirective::kDefault ? old.directive : operation.directive;
     std::string id;
-    TRY(bodies_[index],
-        version_of_body(
-            settings_, text,
-            {.epk = transaction_.epk, .check_key = transaction_.check_body_key, .indexed = indexed},
-            id));
+    TRY(bodies_[index], version_of_body(settings_, text,
+                                        {.epk = transaction_.epk,
+                                         .check_key = transaction_.check_body_key,
+                                         .directive = directive},
+                                        id));
     if (id != slot.id)
         return Status(errors::bad_request("A patch cannot change the id of an item."));
     result_.results[index].work.patch_operations =

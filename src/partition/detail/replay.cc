@@ -16,25 +16,10 @@ using storage::Family;
 struct Replayed {
     std::string oldest_key;  ///< in `log` and `images`
     bool had_image = false;  ///< the item existed at the marker
-    bool image_indexed = false;
+    IndexingDirective image_directive = IndexingDirective::kDefault;
     bool exists = false;  ///< after the newest record
-    bool indexed = false;
+    IndexingDirective directive = IndexingDirective::kDefault;
 };
-
-void append_ts_changes(const SettingsState& settings, const ItemVersion* before,
-                       const ItemVersion* after, storage::IndexDelta& delta) {
-    const auto key = [&](const ItemVersion& version) {
-        std::string out = settings.ts_prefix;
-        index::append_term(out, json::Value::integer(version.ts));
-        out.append(version.docref.bytes());
-        return out;
-    };
-    const bool old_posted = before != nullptr && before->indexed;
-    const bool new_posted = after != nullptr && after->indexed;
-    if (old_posted && new_posted && before->ts == after->ts) return;
-    if (old_posted) delta.remove(key(*before));
-    if (new_posted) delta.add(key(*after), false);
-}
 
 }  // namespace
 
@@ -57,10 +42,10 @@ Status PartitionImpl::replay_index(storage::Lsn covered) {
         if (is_first) {
             item.oldest_key = cursor->key();
             item.had_image = record.operation != LogOperation::kCreate;
-            item.image_indexed = record.previous_indexed;
+            item.image_directive = record.previous_directive;
         }
         item.exists = record.operation != LogOperation::kDelete;
-        item.indexed = record.indexed;
+        item.directive = record.directive;
     }
     TRY_STATUS(cursor->status());
 
@@ -80,7 +65,7 @@ Status PartitionImpl::replay_index(storage::Lsn covered) {
         const auto docref = storage::Docref::from_bytes(docref_bytes);
         ItemVersionPtr before;
         ItemVersionPtr after;
-        const auto read = [&](Family family, const std::string& key, bool indexed,
+        const auto read = [&](Family family, const std::string& key, IndexingDirective directive,
                               ItemVersionPtr& out) -> Status {
             TRY(std::optional<std::string> bytes, view->get(family, key));
             if (!bytes)
@@ -88,16 +73,16 @@ Status PartitionImpl::replay_index(storage::Lsn covered) {
                     "The index cannot be restored: the log names a version that is not "
                     "there. Run `orrery check` on the data folder."));
             TRY(out, version_of_document(settings, std::make_shared<std::string>(std::move(*bytes)),
-                                         *docref, indexed, true));
+                                         *docref, directive, true));
             return {};
         };
         if (item.had_image)
-            TRY_STATUS(read(Family::kImages, item.oldest_key, item.image_indexed, before));
+            TRY_STATUS(read(Family::kImages, item.oldest_key, item.image_directive, before));
         if (item.exists)
             TRY_STATUS(read(Family::kItems, storage::keys::item(identity_.id, *docref),
-                            item.indexed, after));
+                            item.directive, after));
         append_index_changes(identity_.id, before.get(), after.get(), delta);
-        append_ts_changes(*settings, before.get(), after.get(), delta);
+        append_ts_changes(identity_.id, before.get(), after.get(), delta);
         if (before != nullptr) TRY_STATUS(count(*before, -1));
         if (after != nullptr) TRY_STATUS(count(*after, +1));
     }

@@ -11,20 +11,53 @@
 namespace orrery::partition::detail {
 namespace {
 
-/// This thread's collector, ready for the next item. Kept as long as the settings stay the same.
-index::TermCollector& collector_for(const SettingsStatePtr& state) {
+/// This thread's collector for the present policy (0) or a previous one, ready for the next item.
+/// Kept as long as the settings stay the same.
+index::TermCollector& collector_for(const SettingsStatePtr& state, size_t policy = 0) {
     struct Kept {
         SettingsStatePtr state;
-        std::optional<index::TermCollector> collector;
+        std::vector<index::TermCollector> collectors;
     };
     thread_local Kept kept;
     if (kept.state != state) {
-        kept.collector.reset();
+        kept.collectors.clear();
         kept.state = state;
-        kept.collector.emplace((*state)->indexing, (*state)->path_key);
+        kept.collectors.emplace_back((*state)->indexing, (*state)->path_key);
+        for (const auto& previous : (*state)->previous)
+            kept.collectors.emplace_back(*previous, (*state)->path_key);
     }
-    kept.collector->reset();
-    return *kept.collector;
+    kept.collectors[policy].reset();
+    return kept.collectors[policy];
+}
+
+/// What `version` may have in the index goes unless `after` has it too; all of `after` comes.
+/// `entries_of` adds a term set's entries to a map.
+template <typename EntriesOf>
+void append_uncertain_changes(storage::PartitionId partition, const ItemVersion& before,
+                              const ItemVersion* after, storage::IndexDelta& delta,
+                              const EntriesOf& entries_of) {
+    EntryMap gone;
+    EntryMap come;
+    entries_of(before.terms, before.ts, gone);
+    for (const index::TermSet& terms : before.previous_terms) entries_of(terms, before.ts, gone);
+    if (after != nullptr) entries_of(after->terms, after->ts, come);
+    const auto key = [&](std::string_view entry, const storage::Docref& docref) {
+        return storage::keys::partition(partition).append(entry).append(docref.bytes());
+    };
+    const bool same = after != nullptr && before.docref == after->docref;
+    for (const auto& [entry, partial] : gone)
+        if (!same || !come.contains(entry)) delta.remove(key(entry, before.docref));
+    for (const auto& [entry, partial] : come) delta.add(key(entry, after->docref), partial);
+    delta.may_repeat();
+}
+
+void add_plain_entries(const index::TermSet& terms, int64_t, EntryMap& entries) {
+    for (const auto& entry : terms.entries())
+        entries[std::string(terms.bytes(entry))] = entry.partial;
+}
+void add_ts_entries(const index::TermSet& terms, int64_t ts, EntryMap& entries) {
+    for (size_t i = 0; i < terms.ts_entry_count(); ++i)
+        entries[terms.ts_entry(i, ts)] = terms.ts_entry_partial(i);
 }
 
 Status damaged(std::string_view what) {
@@ -34,21 +67,18 @@ Status damaged(std::string_view what) {
 
 }  // namespace
 
-bool SettingsState::indexed(IndexingDirective directive) const {
-    if (settings->indexing.mode == index::IndexingMode::kNone) return false;
-    if (directive == IndexingDirective::kDefault) return settings->indexing.automatic;
-    return directive == IndexingDirective::kInclude;
+SettingsStatePtr make_settings_state(ContainerSettingsPtr settings) {
+    auto state = std::make_shared<SettingsState>();
+    state->unindexed = index::unindexed_terms(settings->indexing, settings->path_key);
+    for (const auto& previous : settings->previous)
+        state->previous_unindexed.push_back(index::unindexed_terms(*previous, settings->path_key));
+    state->settings = std::move(settings);
+    return state;
 }
 
-SettingsStatePtr make_settings_state(storage::PartitionId partition,
-                                     ContainerSettingsPtr settings) {
-    auto state = std::make_shared<SettingsState>();
-    state->settings = std::move(settings);
-    state->ts_prefix = storage::keys::index_path(
-        partition, index::path_hash((*state)->path_key,
-                                    {index::PathStep{.any_element = false, .name = "_ts"}}));
-    state->indexed_by_default = state->indexed(IndexingDirective::kDefault);
-    return state;
+void add_entries(const index::TermSet& terms, int64_t ts, EntryMap& entries) {
+    add_plain_entries(terms, ts, entries);
+    add_ts_entries(terms, ts, entries);
 }
 
 std::string ItemVersion::etag() const {
@@ -60,7 +90,8 @@ Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::strin
     const ContainerSettings& settings = **state;
     json::ItemRules item_rules;
     if (rules.check_key) item_rules.partition_key_paths = &settings.key.member_paths;
-    index::TermCollector* collector = rules.indexed ? &collector_for(state) : nullptr;
+    const bool indexed = state->indexed(rules.directive);
+    index::TermCollector* collector = indexed ? &collector_for(state) : nullptr;
     TRY(json::IncomingItem item, json::read_item(body, item_rules, collector));
     if (rules.check_key) {
         TRY(const std::string epk, effective_partition_key(settings.key, item.partition_key));
@@ -69,9 +100,10 @@ Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::strin
     auto version = std::make_shared<ItemVersion>();
     TRY(version->own_ttl, own_ttl_of(item.ttl, settings.default_ttl));
     version->etag_nonce = random_u64();
-    version->indexed = rules.indexed;
+    version->directive = rules.directive;
+    version->indexed = indexed;
     version->text_bytes = item.text.size();
-    if (collector != nullptr) version->terms = collector->take();
+    version->terms = indexed ? collector->take() : state->unindexed;
     TRY(version->unique_names, unique_key_names(settings.unique_keys, item.text));
     const json::DocumentHeader header{
         .etag_nonce = version->etag_nonce, .own_ttl = version->own_ttl, .epk = rules.epk};
@@ -84,8 +116,8 @@ Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::strin
 
 Result<ItemVersionPtr> version_of_document(const SettingsStatePtr& state,
                                            std::shared_ptr<const std::string> document,
-                                           const storage::Docref& docref, bool indexed,
-                                           bool with_terms) {
+                                           const storage::Docref& docref,
+                                           IndexingDirective directive, bool with_terms) {
     TRY(const json::DocumentView view, json::decode_document(*document));
     auto version = std::make_shared<ItemVersion>();
     version->docref = docref;
@@ -93,7 +125,8 @@ Result<ItemVersionPtr> version_of_document(const SettingsStatePtr& state,
     version->ts = view.header.ts;
     version->etag_nonce = view.header.etag_nonce;
     version->own_ttl = view.header.own_ttl;
-    version->indexed = indexed;
+    version->directive = directive;
+    version->indexed = state->indexed(directive);
     version->text_bytes = view.text.size();
     version->document = std::move(document);
     if (with_terms) TRY_STATUS(add_terms(state, *version));
@@ -102,10 +135,21 @@ Result<ItemVersionPtr> version_of_document(const SettingsStatePtr& state,
 
 Status add_terms(const SettingsStatePtr& state, ItemVersion& version) {
     TRY(const json::DocumentView view, json::decode_document(*version.document));
-    if (version.indexed) {
-        index::TermCollector& collector = collector_for(state);
+    const auto collect = [&](bool indexed, const index::TermSet& unindexed, size_t policy,
+                             index::TermSet& out) -> Status {
+        out = unindexed;
+        if (!indexed) return {};
+        index::TermCollector& collector = collector_for(state, policy);
         TRY_STATUS(json::walk_item(view.text, collector));
-        version.terms = collector.take();
+        out = collector.take();
+        return {};
+    };
+    TRY_STATUS(collect(version.indexed, state->unindexed, 0, version.terms));
+    version.previous_terms.resize((*state)->previous.size());
+    for (size_t i = 0; i < version.previous_terms.size(); ++i) {
+        const bool indexed = index::item_is_indexed(*(*state)->previous[i], version.directive);
+        TRY_STATUS(
+            collect(indexed, state->previous_unindexed[i], i + 1, version.previous_terms[i]));
     }
     TRY(version.unique_names, unique_key_names((*state)->unique_keys, view.text));
     return {};
@@ -114,6 +158,10 @@ Status add_terms(const SettingsStatePtr& state, ItemVersion& version) {
 void append_index_changes(storage::PartitionId partition, const ItemVersion* before,
                           const ItemVersion* after, storage::IndexDelta& delta) {
     static const index::TermSet kNone;
+    if (before != nullptr && !before->previous_terms.empty()) {
+        append_uncertain_changes(partition, *before, after, delta, add_plain_entries);
+        return;
+    }
     if (before != nullptr && after != nullptr && before->docref == after->docref) {
         index::append_changes(before->terms, after->terms, partition, after->docref, delta);
         return;
@@ -124,11 +172,35 @@ void append_index_changes(storage::PartitionId partition, const ItemVersion* bef
         index::append_changes(kNone, after->terms, partition, after->docref, delta);
 }
 
+void append_ts_changes(storage::PartitionId partition, const ItemVersion* before,
+                       const ItemVersion* after, storage::IndexDelta& delta) {
+    static const index::TermSet kNone;
+    if (before != nullptr && !before->previous_terms.empty()) {
+        append_uncertain_changes(partition, *before, after, delta, add_ts_entries);
+        return;
+    }
+    const auto change = [&](const ItemVersion* old, const ItemVersion* now,
+                            const storage::Docref& docref) {
+        index::append_ts_changes(old != nullptr ? old->terms : kNone, old != nullptr ? old->ts : 0,
+                                 now != nullptr ? now->terms : kNone, now != nullptr ? now->ts : 0,
+                                 partition, docref, delta);
+    };
+    if (before != nullptr && after != nullptr && before->docref == after->docref) {
+        change(before, after, after->docref);
+        return;
+    }
+    if (before != nullptr) change(before, nullptr, before->docref);
+    if (after != nullptr) change(nullptr, after, after->docref);
+}
+
 ChargedChange append_replace(storage::PartitionId partition, const ItemVersion& before,
                              const ItemVersion& after, storage::IndexDelta& delta) {
     DCHECK(before.docref == after.docref);
-    const index::TermChange pairs =
-        index::append_changes(before.terms, after.terms, partition, after.docref, delta);
+    storage::IndexDelta unused;
+    const bool uncertain = !before.previous_terms.empty();
+    const index::TermChange pairs = index::append_changes(before.terms, after.terms, partition,
+                                                          after.docref, uncertain ? unused : delta);
+    if (uncertain) append_index_changes(partition, &before, &after, delta);
     ChargedChange change{2 * pairs.pairs_removed, 2 * pairs.pairs_added};
     for (size_t i = 0; i < after.unique_names.size(); ++i) {
         const bool kept =
@@ -138,6 +210,18 @@ ChargedChange append_replace(storage::PartitionId partition, const ItemVersion& 
         if (after.indexed) ++change.added;
     }
     return change;
+}
+
+Result<IndexFill> read_index_fill(Reader& reader, storage::PartitionId partition, uint64_t change) {
+    TRY(const std::optional<std::string> bytes,
+        reader.get(storage::Family::kMeta, meta_keys::index_fill(partition)));
+    IndexFill fill;
+    if (bytes) {
+        TRY(fill, decode_index_fill(*bytes));
+    }
+    if (fill.change != change) fill = {};
+    fill.change = change;
+    return fill;
 }
 
 Result<std::optional<IdEntry>> read_id_entry(Reader& reader, std::string_view id_key) {
@@ -155,7 +239,7 @@ Result<ItemVersionPtr> read_version(Reader& reader, const SettingsStatePtr& stat
     if (!bytes) return damaged("an id entry names an item that is not there");
     TRY(ItemVersionPtr version,
         version_of_document(state, std::make_shared<std::string>(std::move(*bytes)), entry.docref,
-                            entry.indexed, with_terms));
+                            entry.directive, with_terms));
     if (version->lsn != entry.lsn)
         return damaged("an id entry and its item are of different versions");
     return version;

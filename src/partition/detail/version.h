@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,15 +20,20 @@ namespace orrery::partition::detail {
 /// A container's settings and what follows from them for one partition. Immutable.
 struct SettingsState {
     ContainerSettingsPtr settings;
-    std::string ts_prefix;           ///< index key prefix of the `_ts` path
-    bool indexed_by_default = true;  ///< without a directive
+    /// Entries of an item that is not indexed: under the policy, and under each previous one.
+    index::TermSet unindexed;
+    std::vector<index::TermSet> previous_unindexed;
 
     const ContainerSettings& operator*() const { return *settings; }
     const ContainerSettings* operator->() const { return settings.get(); }
-    bool indexed(IndexingDirective directive) const;
+    bool indexed(IndexingDirective directive) const {
+        return index::item_is_indexed(settings->indexing, directive);
+    }
+    /// The index entries of stored items may be those of a previous policy.
+    bool changing() const { return !settings->previous.empty(); }
 };
 using SettingsStatePtr = std::shared_ptr<const SettingsState>;
-SettingsStatePtr make_settings_state(storage::PartitionId partition, ContainerSettingsPtr settings);
+SettingsStatePtr make_settings_state(ContainerSettingsPtr settings);
 
 /// One version of an item: as stored, or about to be.
 struct ItemVersion {
@@ -40,14 +46,17 @@ struct ItemVersion {
     int64_t ts = 0;
     uint64_t etag_nonce = 0;
     int32_t own_ttl = 0;
-    bool indexed = true;
+    IndexingDirective directive = IndexingDirective::kDefault;
+    bool indexed = true;  ///< under the present policy
     uint64_t text_bytes = 0;
-    index::TermSet terms;                   ///< empty when not indexed
+    index::TermSet terms;
+    /// The terms under each previous policy: a stored version may have them instead.
+    std::vector<index::TermSet> previous_terms;
     std::vector<std::string> unique_names;  ///< unique_key.h
 
     std::string etag() const;
     StoredItem stored() const { return {document, docref}; }
-    IdEntry entry() const { return {docref, lsn, etag_nonce, ts, own_ttl, indexed}; }
+    IdEntry entry() const { return {docref, lsn, etag_nonce, ts, own_ttl, directive}; }
     /// Terms of the RU formula.
     uint32_t charged_terms() const {
         return indexed ? 2 * terms.pair_count() + static_cast<uint32_t>(unique_names.size()) : 0;
@@ -60,7 +69,7 @@ using ItemVersionPtr = std::shared_ptr<ItemVersion>;
 struct BodyRules {
     std::string_view epk;
     bool check_key = true;
-    bool indexed = true;
+    IndexingDirective directive = IndexingDirective::kDefault;
 };
 Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::string_view body,
                                        const BodyRules& rules, std::string& id);
@@ -68,15 +77,23 @@ Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::strin
 /// A version from stored bytes; damage is an error. `with_terms`: also terms and unique names.
 Result<ItemVersionPtr> version_of_document(const SettingsStatePtr& state,
                                            std::shared_ptr<const std::string> document,
-                                           const storage::Docref& docref, bool indexed,
-                                           bool with_terms);
+                                           const storage::Docref& docref,
+                                           IndexingDirective directive, bool with_terms);
 /// For a version made without them.
 Status add_terms(const SettingsStatePtr& state, ItemVersion& version);
 
-/// Index changes from one version to the other (either may be null) without `_ts`, which the
-/// committer adds.
+/// Index changes from one version to the other (either may be null) but those of entries with
+/// `_ts`, which the committer adds. While a policy change runs, what `before` has in the index is
+/// not known: whatever it may have goes, all that `after` has comes.
 void append_index_changes(storage::PartitionId partition, const ItemVersion* before,
                           const ItemVersion* after, storage::IndexDelta& delta);
+/// The same for the entries with `_ts`.
+void append_ts_changes(storage::PartitionId partition, const ItemVersion* before,
+                       const ItemVersion* after, storage::IndexDelta& delta);
+
+/// Complete index entries (without partition and docref) and their flags, sorted.
+using EntryMap = std::map<std::string, bool, std::less<>>;
+void add_entries(const index::TermSet& terms, int64_t ts, EntryMap& entries);
 
 /// Charged terms that a replace removes and adds; its index changes go to `delta`.
 struct ChargedChange {
@@ -114,6 +131,8 @@ private:
     storage::CommitScope& scope_;
 };
 
+/// The stored position of a policy change; from the start if there is none of that number.
+Result<IndexFill> read_index_fill(Reader& reader, storage::PartitionId partition, uint64_t change);
 Result<std::optional<IdEntry>> read_id_entry(Reader& reader, std::string_view id_key);
 /// The version that `entry` names; its absence is damage.
 Result<ItemVersionPtr> read_version(Reader& reader, const SettingsStatePtr& state,

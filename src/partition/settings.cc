@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "partition/partition.h"
+
+namespace orrery::partition {
+namespace {
+
+template <typename Holds>
+bool all_policies(const ContainerSettings& settings, const Holds& holds) {
+    return holds(settings.indexing) &&
+           std::all_of(settings.previous.begin(), settings.previous.end(),
+                       [&](const auto& policy) { return holds(*policy); });
+}
+
+}  // namespace
+
+bool ContainerSettings::path_usable(const std::vector<index::PathStep>& path) const {
+    return all_policies(*this, [&](const index::IndexingPolicy& policy) {
+        return index::path_is_indexed(policy, path);
+    });
+}
+
+bool ContainerSettings::undefined_usable(const std::vector<index::PathStep>& path) const {
+    if (!path_usable(path)) return false;
+    // No item lacks these.
+    if (path.size() == 1 && (path[0].name == "id" || path[0].name == "_ts")) return true;
+    return all_policies(*this, [&](const index::IndexingPolicy& policy) {
+        return index::path_posts_undefined(policy, path);
+    });
+}
+
+bool ContainerSettings::composite_usable(const index::CompositeIndex& composite) const {
+    return all_policies(*this, [&](const index::IndexingPolicy& policy) {
+        return index::has_composite(policy, composite);
+    });
+}
+
+bool ContainerSettings::markers_usable() const {
+    return all_policies(*this, [&](const index::IndexingPolicy& policy) {
+        return policy.mode == index::IndexingMode::kConsistent;
+    });
+}
+
+ViewAndSettings view_and_settings(const Partition& partition, const storage::Store& store) {
+    for (;;) {
+        ContainerSettingsPtr settings = partition.settings();
+        storage::ViewPtr view = store.view();
+        if (partition.settings() == settings) return {std::move(view), std::move(settings)};
+    }
+}
+
+}  // namespace orrery::partition
