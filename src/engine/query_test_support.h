@@ -1,0 +1,160 @@
+#pragma once
+
+#include <future>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine_test_support.h"
+#include "engine/item_json.h"
+#include "json/item.h"
+#include "json/parse.h"
+
+/// Containers for query tests: items go in by key, queries come out page by page.
+namespace orrery::engine::testing_support {
+
+inline constexpr uint32_t kUnlimitedPage = 1'000'000;
+
+struct QueryContainerSpec {
+    std::string partition_key = "/id";
+    std::string indexing_policy;  ///< JSON; empty: the default
+    bool several_partitions = false;
+};
+
+struct QueryOutcome {
+    std::optional<std::string> error;
+    std::vector<std::string> rows;
+    size_t pages = 0;
+};
+
+struct QueryOptions {
+    uint32_t page_rows = kUnlimitedPage;
+    std::string parameters = "null";
+    bool use_index = true;
+    /// JSON array of the partition key to stay within; empty: the whole container.
+    std::string partition_key;
+};
+
+/// One container of a TestEngine. Owned by one thread.
+class QueryContainer {
+public:
+    /// nullopt when the definition is refused.
+    static std::optional<QueryContainer> create(TestEngine& engine,
+                                                const QueryContainerSpec& spec) {
+        static int number = 0;
+        if (engine.catalog().find_database("q") == nullptr) engine.create_database("q");
+        std::string body = R"({"id":"c)" + std::to_string(++number) +
+                           R"(","partitionKey":{"paths":[")" + spec.partition_key +
+                           R"("],"kind":"Hash","version":2})";
+        if (!spec.indexing_policy.empty()) body += R"(,"indexingPolicy":)" + spec.indexing_policy;
+        body += "}";
+        json::Arena arena;
+        catalog::ThroughputRequest throughput;
+        if (spec.several_partitions) throughput.manual = 30'000;
+        auto made =
+            engine.catalog().create_container("q", *json::parse(body, arena), throughput, false);
+        if (!made.ok()) return std::nullopt;
+        CHECK(!spec.several_partitions || (*made)->ranges->ranges.size() > 1);
+        return QueryContainer(engine, *made);
+    }
+    void drop() { CHECK(engine_->catalog().delete_container("q", container_->id, "").ok()); }
+
+    const catalog::Container& container() const { return *container_; }
+
+    /// Writes an item; false when it is refused.
+    bool upsert(const std::string& body) {
+        return execute(partition::OperationKind::kUpsert, "", body, body);
+    }
+    /// `body`: as it was written, for its key.
+    bool remove(const std::string& body) {
+        json::Arena arena;
+        const std::string id(json::parse(body, arena)->member("id").as_string());
+        return execute(partition::OperationKind::kDelete, id, "", body);
+    }
+
+    /// All items as clients see them, in docref order.
+    std::vector<std::string> items() const {
+        std::vector<std::string> out;
+        FeedRequest request;
+        do {
+            auto feed = engine_->engine().read_feed(*container_, request);
+            CHECK(feed.ok());
+            for (const auto& item : feed->items) out.push_back(item_json(*container_, item));
+            request.continuation = feed->continuation;
+        } while (!request.continuation.empty());
+        return out;
+    }
+
+    /// All pages of a query.
+    QueryOutcome query(const std::string& text, const QueryOptions& options = {}) const {
+        QueryOutcome outcome;
+        json::Arena arena;
+        QueryRequest request;
+        request.text = text;
+        request.parameters = *json::parse(options.parameters, arena);
+        request.items_max = options.page_rows;
+        request.use_index = options.use_index;
+        if (!options.partition_key.empty()) {
+            auto components = partition::parse_partition_key_header(options.partition_key, arena);
+            CHECK(components.ok());
+            request.full_epk =
+                partition::effective_partition_key(container_->settings->key, *components).value();
+            request.range = partition::range_of_key(*request.full_epk);
+        }
+        do {
+            auto answer = engine_->engine().query(*container_, request);
+            if (!answer.ok()) {
+                outcome.error = answer.error().message;
+                return outcome;
+            }
+            ++outcome.pages;
+            auto& rows = answer->page.rows;
+            if (rows.size() > options.page_rows) {
+                outcome.error = "a page of " + std::to_string(rows.size()) + " rows";
+                return outcome;
+            }
+            for (std::string& row : rows) outcome.rows.push_back(std::move(row));
+            request.continuation = answer->continuation;
+            if (outcome.pages > 100'000) {
+                outcome.error = "it does not end";
+                return outcome;
+            }
+        } while (!request.continuation.empty());
+        return outcome;
+    }
+
+private:
+    QueryContainer(TestEngine& engine, catalog::ContainerPtr container)
+        : engine_(&engine), container_(std::move(container)) {}
+
+    bool execute(partition::OperationKind kind, std::string id, std::string body,
+                 const std::string& keyed) {
+        const auto& key = container_->settings->key;
+        json::Arena arena;
+        auto components = json::extract(keyed, key.member_paths, arena);
+        if (!components.ok()) return false;
+        for (json::Value& component : *components)
+            if (!component.is_scalar()) component = json::Value();
+        auto epk = partition::effective_partition_key(key, *components);
+        if (!epk.ok()) return false;
+        partition::ItemOperation operation;
+        operation.kind = kind;
+        operation.id = std::move(id);
+        operation.body = std::move(body);
+        partition::Transaction transaction;
+        transaction.epk = std::move(epk).value();
+        transaction.operations.push_back(std::move(operation));
+        std::promise<bool> done;
+        engine_->engine().execute(container_, std::move(transaction),
+                                  [&](TransactionAnswer answer) {
+                                      done.set_value(answer.result.results[0].status.ok());
+                                  });
+        return done.get_future().get();
+    }
+
+    TestEngine* engine_;
+    catalog::ContainerPtr container_;
+};
+
+}  // namespace orrery::engine::testing_support
