@@ -171,6 +171,7 @@ void TransactionPlan::simulate() {
         if (!slot.written) continue;
         if (slot.base == nullptr && slot.current == nullptr) continue;  // came and went
         writes_ = true;
+        if (delta_ready_) continue;
         append_index_changes(partition_->identity().id, slot.base.get(), slot.current.get(),
                              delta_);
     }
