@@ -252,7 +252,8 @@ void PartitionImpl::execute(Transaction transaction, TransactionDone done) {
     if (request.operations.size() == 1 && bytes <= kCallerBytesMax && !quota_matters) {
         plan->parse();
         const int64_t now = deps_.clock.wall_seconds();
-        if (plan->is_single(OperationKind::kCreate) || plan->load_from_cache(now)) {
+        if (plan->is_single(OperationKind::kCreate) || plan->load_from_cache(now) ||
+            load_from_memory(*plan, now)) {
             plan->simulate();
             send(std::move(plan));
             return;
@@ -263,6 +264,17 @@ void PartitionImpl::execute(Transaction transaction, TransactionDone done) {
         return;
     }
     prepare_again(std::move(plan));
+}
+
+/// True when the plan has what it needs without a file being read.
+bool PartitionImpl::load_from_memory(TransactionPlan& plan, int64_t now) const {
+    if (!memory_luck.worth_trying()) return false;
+    const storage::ViewPtr view = deps_.store.view();
+    MemoryReader reader(*view);
+    const Status loaded = plan.load(reader, now);
+    memory_luck.note(!reader.missed());
+    // An error without a miss is found again, and answered, by the worker.
+    return loaded.ok() && !reader.missed();
 }
 
 void PartitionImpl::execute_read(Transaction transaction, TransactionDone done) {

@@ -66,6 +66,7 @@ private:
                                  std::string_view if_none_match);
     OperationResult found(const StoredItem& item, std::string_view if_none_match) const;
     std::optional<int64_t> default_ttl() const;
+    bool load_from_memory(TransactionPlan& plan, int64_t now) const;
     void execute_read(Transaction transaction, TransactionDone done);
     /// Worker: reads what the plan needs and sends it on.
     void prepare_from_view(TransactionPlanPtr plan);
