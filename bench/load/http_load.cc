@@ -9,8 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 
@@ -24,41 +25,53 @@ namespace {
 
 constexpr int kEventsMax = 128;
 
-/// Builds signed requests; the date is renewed once a second.
+void append(std::string& out, std::initializer_list<std::string_view> parts) {
+    for (const auto part : parts) out += part;
+}
+
+/// Builds signed requests; the date is renewed once a second. The generator shares the machine with
+/// the server, so what it costs itself is kept small and alike for all systems.
 class Signer {
 public:
-    explicit Signer(const HttpLoadOptions& options) : options_(options) {
+    explicit Signer(const HttpLoadOptions& options)
+        : host_(fmt::format("{}:{}", options.host, options.port)) {
         if (!options.key.empty()) hmac_.emplace(base64_decode(options.key).value());
     }
 
-    std::string request(std::string_view method, std::string_view type, std::string_view link, std::string_view path,
-                        std::string_view headers, std::string_view body) {
-        const int64_t second = clock_.wall_seconds();
-        if (second != date_second_) {
+    /// `method` in upper case.
+    void request(std::string& out, std::string_view method, std::string_view type, std::string_view link,
+                 std::string_view path, std::string_view headers, std::string_view body) {
+        if (const int64_t second = clock_.wall_seconds(); second != date_second_) {
             date_second_ = second;
             date_ = format_http_date(second);
             date_lower_ = to_lower_ascii(date_);
         }
-        std::string authorization;
+        out.clear();
+        append(out, {method, " /", path, " HTTP/1.1\r\nhost: ", host_, "\r\nx-ms-date: ", date_,
+                     "\r\nx-ms-version: 2020-07-15\r\n"});
         if (hmac_) {
-            const std::string text = fmt::format("{}\n{}\n{}\n{}\n\n", to_lower_ascii(method), type, link, date_lower_);
-            authorization = "authorization: type%3Dmaster%26ver%3D1.0%26sig%3D" +
-                            percent_encode(hmac_->sign_text(text)) + "\r\n";
+            text_ = to_lower_ascii(method);
+            append(text_, {"\n", type, "\n", link, "\n", date_lower_, "\n\n"});
+            out += "authorization: type%3Dmaster%26ver%3D1.0%26sig%3D";
+            append_percent_encoded(out, hmac_->sign_text(text_));
+            out += "\r\n";
         }
-        return fmt::format("{} /{} HTTP/1.1\r\nhost: {}:{}\r\nx-ms-date: {}\r\nx-ms-version: 2020-07-15\r\n{}{}", method,
-                           path, options_.host, options_.port, date_, authorization, headers) +
-               (method == "GET" ? std::string("\r\n")
-                                : fmt::format("content-type: application/json\r\ncontent-length: {}\r\n\r\n{}",
-                                              body.size(), body));
+        out += headers;
+        if (method != "GET") {
+            const fmt::format_int size(body.size());
+            append(out, {"content-type: application/json\r\ncontent-length: ", {size.data(), size.size()}, "\r\n"});
+        }
+        append(out, {"\r\n", body});
     }
 
 private:
-    const HttpLoadOptions& options_;
+    const std::string host_;
     SystemClock clock_;
     std::optional<engine::HmacKey> hmac_;
     int64_t date_second_ = 0;
     std::string date_;
     std::string date_lower_;
+    std::string text_;
 };
 
 int connect_to(const HttpLoadOptions& options) {
@@ -74,6 +87,19 @@ int connect_to(const HttpLoadOptions& options) {
     return fd;
 }
 
+/// The value of a header in a response's head; empty: absent.
+std::string_view header_value(std::string_view head, std::string_view name) {
+    for (size_t line = head.find("\r\n"); line != std::string_view::npos; line = head.find("\r\n", line + 2)) {
+        const std::string_view rest = head.substr(line + 2);
+        if (rest.size() <= name.size() || rest[name.size()] != ':' ||
+            !equals_ignore_case(rest.substr(0, name.size()), name))
+            continue;
+        const std::string_view value = rest.substr(name.size() + 1, rest.find("\r\n") - name.size() - 1);
+        return value.substr(std::min(value.find_first_not_of(' '), value.size()));
+    }
+    return {};
+}
+
 /// Reads responses of one connection piece by piece.
 class ResponseReader {
 public:
@@ -86,15 +112,18 @@ public:
             head_done_ = true;
             status_ = std::stoi(buffer_.substr(9, 3));
             body_begin_ = end + 4;
-            const std::string head = to_lower_ascii(std::string_view(buffer_).substr(0, end));
-            chunked_ = head.find("transfer-encoding: chunked") != std::string::npos;
-            const size_t at = head.find("content-length:");
-            length_ = at == std::string::npos ? 0 : std::stoull(head.substr(at + 15));
+            const std::string_view head = std::string_view(buffer_).substr(0, end + 2);
+            const std::string_view length = header_value(head, "content-length");
+            length_ = 0;
+            std::from_chars(length.data(), length.data() + length.size(), length_);
+            closes_ = equals_ignore_case(header_value(head, "connection"), "close");
+            chunked_ = length.empty() && equals_ignore_case(header_value(head, "transfer-encoding"), "chunked");
         }
         if (chunked_) return buffer_.ends_with("0\r\n\r\n");
         return buffer_.size() >= body_begin_ + length_;
     }
     int status() const { return status_; }
+    bool closes() const { return closes_; }  ///< the server ends the connection after this response
     void reset() {
         buffer_.clear();
         head_done_ = false;
@@ -105,6 +134,7 @@ private:
     std::string buffer_;
     bool head_done_ = false;
     bool chunked_ = false;
+    bool closes_ = false;
     int status_ = 0;
     size_t body_begin_ = 0;
     size_t length_ = 0;
@@ -123,36 +153,43 @@ class Driver {
 public:
     Driver(const HttpLoadOptions& options, const WorkloadOptions& workload)
         : options_(options), signer_(options), workload_(workload) {}
+    ~Driver() { ::close(epoll_); }
 
     uint64_t run(Report& report) {
-        const int epoll = epoll_create1(EPOLL_CLOEXEC);
         std::vector<Connection> connections(options_.connections);
-        for (size_t i = 0; i < connections.size(); ++i) {
-            connections[i].fd = connect_to(options_);
-            ::fcntl(connections[i].fd, F_SETFL, O_NONBLOCK);
-            epoll_event event{};
-            event.events = EPOLLIN;
-            event.data.u64 = i;
-            epoll_ctl(epoll, EPOLL_CTL_ADD, connections[i].fd, &event);
-            if (!begin(connections[i])) break;
+        for (auto& connection : connections) {
+            open(connection);
+            if (!begin(connection)) break;
         }
         const int64_t until = now_us() + static_cast<int64_t>(options_.seconds * 1e6);
         while (busy_ > 0) {
             epoll_event events[kEventsMax];
-            const int ready = epoll_wait(epoll, events, kEventsMax, 1000);
-            for (int i = 0; i < ready; ++i) advance(connections[events[i].data.u64], report, until);
+            const int ready = epoll_wait(epoll_, events, kEventsMax, 1000);
+            for (int i = 0; i < ready; ++i) advance(*static_cast<Connection*>(events[i].data.ptr), report, until);
         }
-        for (auto& connection : connections)
-            if (connection.fd >= 0) ::close(connection.fd);
-        ::close(epoll);
+        for (auto& connection : connections) shut(connection);
         return errors_;
     }
 
 private:
+    static void shut(Connection& connection) {
+        if (connection.fd >= 0) ::close(connection.fd);
+        connection.fd = -1;
+    }
+
+    void open(Connection& connection) {
+        connection.fd = connect_to(options_);
+        ::fcntl(connection.fd, F_SETFL, O_NONBLOCK);
+        epoll_event event{};
+        event.events = EPOLLIN;
+        event.data.ptr = &connection;
+        epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.fd, &event);
+    }
+
     bool begin(Connection& connection) {
         if (options_.operations_max > 0 && begun_ >= options_.operations_max) return false;
         ++begun_;
-        connection.out = next_request(connection.operation);
+        next_request(connection.out, connection.operation);
         connection.sent = 0;
         connection.reader.reset();
         connection.began_us = now_us();
@@ -186,31 +223,37 @@ private:
         const bool ok = connection.reader.status() >= 200 && connection.reader.status() < 300;
         if (!ok && errors_++ == 0) fmt::print(stderr, "first failure: HTTP {}\n", connection.reader.status());
         report.add(now - connection.began_us, ok);
-        if (options_.operations_max > 0 || now < until) begin(connection);
+        if (connection.reader.closes()) shut(connection);
+        if (options_.operations_max == 0 && now >= until) return;
+        if (connection.fd < 0) open(connection);
+        begin(connection);
     }
 
-    std::string next_request(Operation& operation) {
+    void next_request(std::string& out, Operation& operation) {
         const auto step = workload_.next();
         operation = step.operation;
-        if (!options_.fixed_path.empty()) return signer_.request("GET", "", "", options_.fixed_path, "", "");
-        const std::string docs = options_.container + "/docs";
+        if (!options_.fixed_path.empty()) return signer_.request(out, "GET", "", "", options_.fixed_path, "", "");
         const std::string id = item_id(step.key);
         const std::string key = "x-ms-documentdb-partitionkey: [\"" + id + "\"]\r\n";
         switch (step.operation) {
-            case Operation::kRead:
-                return signer_.request("GET", "docs", docs + "/" + id, docs + "/" + id, key, "");
+            case Operation::kRead: {
+                const std::string link = docs_ + "/" + id;
+                return signer_.request(out, "GET", "docs", link, link, key, "");
+            }
             case Operation::kCreate:
-                return signer_.request("POST", "docs", options_.container, docs, key, item_json(step.key, 0));
+                return signer_.request(out, "POST", "docs", options_.container, docs_, key, item_json(step.key, 0));
             case Operation::kUpsert:
-                return signer_.request("POST", "docs", options_.container, docs,
+                return signer_.request(out, "POST", "docs", options_.container, docs_,
                                        key + "x-ms-documentdb-is-upsert: True\r\n", item_json(step.key, ++version_));
             case Operation::kFeed:
-                return signer_.request("GET", "docs", options_.container, docs, "x-ms-max-item-count: 100\r\n", "");
+                return signer_.request(out, "GET", "docs", options_.container, docs_, "x-ms-max-item-count: 100\r\n",
+                                       "");
         }
-        return {};
     }
 
     const HttpLoadOptions& options_;
+    const int epoll_ = epoll_create1(EPOLL_CLOEXEC);
+    const std::string docs_ = options_.container + "/docs";
     Signer signer_;
     Workload workload_;
     uint64_t begun_ = 0;
@@ -224,6 +267,7 @@ private:
 uint64_t run_http_load(const HttpLoadOptions& options, const WorkloadOptions& workload) {
     Driver driver(options, workload);
     Report report(options.system, workload.name, options.server_pids);
+    report.note(fmt::format("\"items\":{}", workload.item_count));
     const uint64_t errors = driver.run(report);
     if (!options.quiet) report.print();
     return errors;
@@ -233,7 +277,8 @@ int send_once(const HttpLoadOptions& options, const std::string& method, const s
               const std::string& link, const std::string& path, const std::string& extra_headers,
               const std::string& body) {
     Signer signer(options);
-    const std::string request = signer.request(method, type, link, path, extra_headers, body);
+    std::string request;
+    signer.request(request, method, type, link, path, extra_headers, body);
     const int fd = connect_to(options);
     for (size_t sent = 0; sent < request.size();) {
         const ssize_t n = ::send(fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);

@@ -35,6 +35,7 @@ Arguments read(int argc, char** argv) {
         else if (name == "--connections") arguments.load.connections = std::stoul(value);
         else if (name == "--seconds") arguments.load.seconds = std::stod(value);
         else if (name == "--items") arguments.workload.item_count = std::stoull(value);
+        else if (name == "--first") arguments.workload.first_created = std::stoull(value);
         else if (name == "--zipfian") arguments.workload.zipfian = value == "true";
         else if (name == "--pid") arguments.load.server_pids.push_back(std::stoi(value));
         else throw std::invalid_argument("unknown option " + name);
@@ -77,15 +78,17 @@ int main(int argc, char** argv) {
             arguments.load.operations_max = std::stoull(words[1]);
             arguments.load.quiet = true;
             arguments.workload.name = "create";
-            arguments.workload.item_count = 0;
             return run_http_load(arguments.load, arguments.workload) == 0 ? 0 : 1;
         }
         if (words.size() == 2 && words[0] == "run") {
             arguments.workload.name = words[1];
             return run_http_load(arguments.load, arguments.workload) == 0 ? 0 : 1;
         }
-        fmt::print(stderr, "usage: orrery_load [--port P] [--key K] [--items N] [--zipfian true] [--seconds S]\n"
-                           "                   [--pid SERVER] [--system NAME] [--path FILE] setup | containers N | load N | run WORKLOAD\n");
+        fmt::print(stderr,
+                   "usage: orrery_load [--port P] [--key K] [--items N] [--first N] [--zipfian true] [--seconds S]\n"
+                   "                   [--connections N] [--pid SERVER] [--system NAME] [--path FILE]\n"
+                   "                   setup | containers N | load N | run WORKLOAD\n"
+                   "--items: keys drawn from; --first: key of the first item created\n");
         return 2;
     } catch (const std::exception& error) {
         fmt::print(stderr, "orrery_load: {}\n", error.what());

@@ -42,6 +42,7 @@ Options read(int argc, char** argv) {
         else if (name == "--connections") options.connections = std::stoul(value);
         else if (name == "--seconds") options.seconds = std::stod(value);
         else if (name == "--items") options.workload.item_count = std::stoull(value);
+        else if (name == "--first") options.workload.first_created = std::stoull(value);
         else if (name == "--zipfian") options.workload.zipfian = value == "true";
         else if (name == "--pid") options.pids.push_back(std::stoi(value));
         else throw std::invalid_argument("unknown option " + name);
@@ -186,12 +187,12 @@ int main(int argc, char** argv) {
             options.operations_max = std::stoull(words[1]);
             options.quiet = true;
             options.workload.name = "create";
-            options.workload.item_count = 0;
         } else {
             options.workload.name = words[1];
         }
         Driver driver(options);
         Report report("postgresql", options.workload.name, options.pids);
+        report.note(fmt::format("\"items\":{}", options.workload.item_count));
         const uint64_t errors = driver.run(report);
         if (!options.quiet) report.print();
         return errors == 0 ? 0 : 1;

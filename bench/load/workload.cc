@@ -1,8 +1,10 @@
 #include "load/workload.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 
 namespace orrery::bench {
@@ -19,7 +21,7 @@ uint64_t scramble(uint64_t v) {
 }  // namespace
 
 Workload::Workload(const WorkloadOptions& options)
-    : options_(options), state_(scramble(options.seed + 1)), created_(options.item_count) {
+    : options_(options), state_(scramble(options.seed + 1)), created_(options.first_created) {
     if (options_.zipfian) {
         for (uint64_t i = 1; i <= options_.item_count; ++i) zeta_ += 1.0 / std::pow(static_cast<double>(i), kTheta);
         const double zeta2 = 1.0 + 1.0 / std::pow(2.0, kTheta);
@@ -60,14 +62,20 @@ Workload::Step Workload::next() {
 std::string item_id(uint64_t key) { return fmt::format("item{:010}", key); }
 
 std::string item_json(uint64_t key, uint64_t version) {
+    constexpr uint64_t kTexts = 14;
+    constexpr uint64_t kNumbers = 14;
     const std::string id = item_id(key);
-    std::string out = fmt::format(R"({{"id":"{0}","pk":"{0}")", id);
-    for (uint64_t i = 0; i < 14; ++i) {
+    std::string out;
+    out.reserve(1200);
+    const auto to = std::back_inserter(out);
+    fmt::format_to(to, FMT_COMPILE(R"({{"id":"{}","pk":"{}")"), id, id);
+    for (uint64_t i = 0; i < kTexts; ++i) {
         const uint64_t v = scramble(key * 31 + i + (i < 3 ? version * 977 : 0));
-        out += fmt::format(R"(,"text{:02}":"{:016x}{:016x}")", i, v, scramble(v));
+        fmt::format_to(to, FMT_COMPILE(R"(,"text{:02}":"{:016x}{:016x}")"), i, v, scramble(v));
     }
-    for (uint64_t i = 0; i < 14; ++i)
-        out += fmt::format(R"(,"number{:02}":{})", i, scramble(key * 17 + i + (i < 3 ? version : 0)) % 1'000'000);
+    for (uint64_t i = 0; i < kNumbers; ++i)
+        fmt::format_to(to, FMT_COMPILE(R"(,"number{:02}":{})"), i,
+                       scramble(key * 17 + i + (i < 3 ? version : 0)) % 1'000'000);
     out += "}";
     return out;
 }

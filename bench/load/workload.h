@@ -13,6 +13,7 @@ struct WorkloadOptions {
     uint64_t item_count = 10'000;
     bool zipfian = false;
     uint64_t seed = 1;
+    uint64_t first_created = 0;  ///< key of the first item created
 };
 
 /// Draws operations and keys. Owned by one thread.
