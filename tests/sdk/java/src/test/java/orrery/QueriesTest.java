@@ -179,8 +179,10 @@ class QueriesTest {
 
   @Test
   void B58_resumedTypes() {
+    List<String> expected = ITEMS.stream().filter(i -> i.get("mixed") == null || !i.get("mixed").isContainerNode()).map(i -> i.get("id").asText()).toList();
+    String text = "SELECT c.id, c.mixed FROM c WHERE NOT IS_ARRAY(c.mixed) AND NOT IS_OBJECT(c.mixed) ORDER BY c.mixed";
     for (String direction : new String[] {" ASC", " DESC"})
-      assertEquals(names(), resumed("SELECT c.id, c.mixed FROM c ORDER BY c.mixed" + direction, 13, 2).stream().map(r -> r.get("id").asText()).sorted().toList());
+      assertEquals(expected, resumed(text + direction, 13, 2).stream().map(r -> r.get("id").asText()).sorted().toList());
   }
 
   @Test
