@@ -128,6 +128,8 @@ describe("queries over several ranges", { concurrency: 4 }, () => {
       behaviour("B58", `ORDER BY resumed from continuation tokens every ${pages} pages: each row once, in order (${way})`, async () => {
         assert.deepEqual(await resumed("SELECT VALUE c.n FROM c ORDER BY c.n", options, pages), byN.map((i) => i.n));
         assert.deepEqual(await resumed("SELECT VALUE c.id FROM c ORDER BY c.id DESC", options, pages), items.map((i) => i.id).reverse());
+        const two = [...items].sort((a, b) => a.tie - b.tie || b.n - a.n).map((i) => i.id);
+        if (way === "whole") assert.deepEqual(await resumed("SELECT VALUE c.id FROM c ORDER BY c.tie ASC, c.n DESC", options, pages), two);
         for (const direction of ["ASC", "DESC"]) {
           const rows = await resumed(`SELECT c.id, c.tie FROM c ORDER BY c.tie ${direction}`, options, pages);
           const ties = items.map((i) => i.tie).sort();

@@ -132,10 +132,14 @@ class QueriesTest {
     assertEquals(ITEMS, whole);
   }
 
+  private static List<String> byTieAndN() {
+    return ITEMS.stream().sorted(Comparator.<ObjectNode>comparingInt(i -> i.get("tie").asInt()).thenComparingInt(i -> -i.get("n").asInt()))
+        .map(i -> i.get("id").asText()).toList();
+  }
+
   @Test
   void B57_orderByTwoKeys() {
-    List<String> expected = ITEMS.stream().sorted(Comparator.<ObjectNode>comparingInt(i -> i.get("tie").asInt()).thenComparingInt(i -> -i.get("n").asInt()))
-        .map(i -> i.get("id").asText()).toList();
+    List<String> expected = byTieAndN();
     assertEquals(expected, texts(run("SELECT VALUE c.id FROM c ORDER BY c.tie ASC, c.n DESC")));
     assertEquals(reversed(expected), texts(run("SELECT VALUE c.id FROM c ORDER BY c.tie DESC, c.n ASC")));
   }
@@ -166,6 +170,14 @@ class QueriesTest {
     for (int pages : new int[] {1, 5}) {
       assertEquals(numbers(0, COUNT), ints(resumed("SELECT VALUE c.n FROM c ORDER BY c.n", 11, pages)));
       assertEquals(reversed(names()), texts(resumed("SELECT VALUE c.id FROM c ORDER BY c.id DESC", 11, pages)));
+    }
+  }
+
+  @Test
+  void B58_resumedTwoKeys() {
+    for (int pages : new int[] {1, 5}) {
+      assertEquals(byTieAndN(), texts(resumed("SELECT VALUE c.id FROM c ORDER BY c.tie ASC, c.n DESC", 11, pages)));
+      assertEquals(reversed(byTieAndN()), texts(resumed("SELECT VALUE c.id FROM c ORDER BY c.tie DESC, c.n ASC", 11, pages)));
     }
   }
 
