@@ -13,7 +13,7 @@ help:
 	@echo "make sdk-tests   official SDKs (JavaScript, Python, Java, Go) and the raw wire suite, HTTP and TLS"
 	@echo "make crash-test  kill -9 while writing, restart, verify (ROUNDS=20)"
 	@echo "make fuzz        short fuzzing runs (FUZZ_SECONDS=20 each)"
-	@echo "make bench       measure against nginx, PostgreSQL, raw RocksDB; writes docs/benchmarks.md"
+	@echo "make bench       measure against nginx, PostgreSQL, raw RocksDB; writes docs/benchmarks*.md"
 	@echo "make format lint check-layers"
 
 deps:
@@ -75,6 +75,7 @@ crash-test: build
 bench:
 	@tools/install_deps.sh bench
 	bench/run.sh
+	bench/query.sh
 
 format:
 	git ls-files 'src/*.h' 'src/*.cc' 'tests/fuzz/*.cc' 'bench/*.cc' 'bench/*.h' | xargs clang-format -i

@@ -1,0 +1,97 @@
+#include "load/http_client.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "base/encoding.h"
+
+namespace orrery::bench {
+
+std::string_view HttpAnswer::header(std::string_view name) const {
+    const std::string_view all = head;
+    for (size_t line = all.find("\r\n"); line != std::string_view::npos;
+         line = all.find("\r\n", line + 2)) {
+        const std::string_view rest = all.substr(line + 2);
+        if (rest.size() <= name.size() || rest[name.size()] != ':' ||
+            !equals_ignore_case(rest.substr(0, name.size()), name))
+            continue;
+        const std::string_view value =
+            rest.substr(name.size() + 1, rest.find("\r\n") - name.size() - 1);
+        return value.substr(std::min(value.find_first_not_of(' '), value.size()));
+    }
+    return {};
+}
+
+HttpClient::HttpClient(uint16_t port, const std::string& key)
+    : host_("127.0.0.1:" + std::to_string(port)), hmac_(base64_decode(key).value()) {
+    fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        throw std::runtime_error("cannot connect to " + host_);
+    const int on = 1;
+    ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+HttpClient::~HttpClient() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+HttpAnswer HttpClient::post(std::string_view type, std::string_view link, std::string_view path,
+                            std::string_view headers, std::string_view body) {
+    if (const int64_t second = clock_.wall_seconds(); second != date_second_) {
+        date_second_ = second;
+        date_ = format_http_date(second);
+    }
+    std::string signed_text = "post\n";
+    signed_text.append(type).append("\n").append(link).append("\n");
+    signed_text.append(to_lower_ascii(date_)).append("\n\n");
+    out_ = "POST /";
+    out_.append(path).append(" HTTP/1.1\r\nhost: ").append(host_);
+    out_.append("\r\nx-ms-date: ").append(date_).append("\r\nx-ms-version: 2020-07-15\r\n");
+    out_.append("authorization: type%3Dmaster%26ver%3D1.0%26sig%3D");
+    append_percent_encoded(out_, hmac_.sign_text(signed_text));
+    out_.append("\r\n").append(headers);
+    out_.append("content-length: ").append(std::to_string(body.size())).append("\r\n\r\n");
+    out_.append(body);
+    for (size_t sent = 0; sent < out_.size();) {
+        const ssize_t n = ::send(fd_, out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
+        if (n <= 0) throw std::runtime_error("the server closed the connection");
+        sent += static_cast<size_t>(n);
+    }
+    HttpAnswer answer;
+    receive(answer);
+    return answer;
+}
+
+void HttpClient::receive(HttpAnswer& answer) {
+    std::string in;
+    size_t head_end = std::string::npos;
+    size_t total = 0;
+    char buffer[64 * 1024];
+    while (head_end == std::string::npos || in.size() < total) {
+        const ssize_t n = ::recv(fd_, buffer, sizeof buffer, 0);
+        if (n <= 0) throw std::runtime_error("the server closed the connection");
+        in.append(buffer, static_cast<size_t>(n));
+        if (head_end != std::string::npos) continue;
+        head_end = in.find("\r\n\r\n");
+        if (head_end == std::string::npos) continue;
+        answer.head = in.substr(0, head_end + 2);
+        answer.status = std::stoi(answer.head.substr(9, 3));
+        const std::string_view length = answer.header("content-length");
+        if (length.empty()) throw std::runtime_error("an answer without content-length");
+        total = head_end + 4 + std::stoul(std::string(length));
+        in.reserve(total);
+    }
+    answer.body = in.substr(head_end + 4);
+}
+
+}  // namespace orrery::bench

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "engine/hmac.h"
+
+namespace orrery::bench {
+
+struct HttpAnswer {
+    int status = 0;
+    std::string head;
+    std::string body;
+    /// The value of a header; empty: absent.
+    std::string_view header(std::string_view name) const;
+};
+
+/// One signed keep-alive connection that waits for each answer. Owned by one thread.
+class HttpClient {
+public:
+    HttpClient(uint16_t port, const std::string& key);
+    ~HttpClient();
+    HttpClient(const HttpClient&) = delete;
+    HttpClient& operator=(const HttpClient&) = delete;
+
+    /// POSTs to `link`/docs (or any other type). `headers` are whole lines. Throws when the
+    /// connection fails.
+    HttpAnswer post(std::string_view type, std::string_view link, std::string_view path,
+                    std::string_view headers, std::string_view body);
+
+private:
+    void receive(HttpAnswer& answer);
+
+    int fd_ = -1;
+    const std::string host_;
+    const engine::HmacKey hmac_;
+    SystemClock clock_;
+    int64_t date_second_ = 0;
+    std::string date_;
+    std::string out_;
+};
+
+}  // namespace orrery::bench

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Turns the result lines of bench/query.sh into docs/benchmarks-query.md."""
+import datetime
+import json
+import os
+import platform
+import sys
+
+READS_ALL = {"every item, no index serves"}
+INDEX_ALONE = {"count with filter", "100 groups", "substring, counted"}
+
+
+def goal(line):
+    if line in READS_ALL:
+        return 1
+    return 10 if line in INDEX_ALONE else 2
+
+
+def main():
+    path, items, seconds, connections = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+    rows = [json.loads(line) for line in open(path) if line.startswith("{")]
+    measured = [row for row in rows if "line" in row]
+    by = {(row["system"], row["line"], row["scope"]): row for row in measured}
+    out = []
+    say = out.append
+    say("# Query benchmarks\n")
+    say(f"Written by `bench/query.sh` on {datetime.date.today()}: {items:,} items of 1 KB, {connections} connections, "
+        f"{seconds} s per line, load generator beside the server on the same {platform.machine()} machine with "
+        f"{os.cpu_count()} cores. PostgreSQL 15 with JSONB, a GIN index (jsonb_path_ops), an expression index on every "
+        "path that a line filters, sorts or groups by, the same indexes led by the partition key, prepared statements; "
+        "Orrery over HTTP with signed requests, default indexing policy, Debian's RocksDB. Only ratios within one run mean "
+        "anything.\n")
+    wrong = []
+    for scope, title in (("container", "Whole container"), ("key", "Within one partition key (1,000 items)")):
+        say(f"## {title}\n")
+        say("| query | rows | Orrery/s | PostgreSQL/s | ratio | goal | Orrery CPU µs | PostgreSQL CPU µs | Orrery rows/s | "
+            "PostgreSQL rows/s | p99 ms, both |")
+        say("|---|---|---|---|---|---|---|---|---|---|---|")
+        for name in dict.fromkeys(row["line"] for row in measured):
+            ours, theirs = by.get(("orrery", name, scope)), by.get(("postgresql", name, scope))
+            if not ours or not theirs:
+                continue
+            if ours["check"] != theirs["check"]:
+                wrong.append(f"{name} ({scope}): {ours['check']} against {theirs['check']}")
+            ratio = ours["per_second"] / theirs["per_second"] if theirs["per_second"] else 0
+            say(f"| {name} | {ours['rows']:,.0f} | {ours['per_second']:,.1f} | {theirs['per_second']:,.1f} | {ratio:.2f} | "
+                f"≥ {goal(name)} | {ours['server_cpu_us']:,.0f} | {theirs['server_cpu_us']:,.0f} | "
+                f"{ours['rows_per_second']:,} | {theirs['rows_per_second']:,} | {ours['p99_us'] / 1000:.1f}, "
+                f"{theirs['p99_us'] / 1000:.1f} |")
+        say("")
+    share = next((row["rocksdb_share"] for row in rows if row.get("rocksdb_share")), None)
+    if share is not None:
+        say(f"RocksDB's own code took {share:.0f} % of the server's time over all lines.\n")
+    errors = [f"{row['system']}, {row['line']}, {row['scope']}: {row['errors']}" for row in measured if row["errors"]]
+    if errors:
+        say("Errors: " + "; ".join(errors) + "\n")
+    say("Answers of both systems agree on every line." if not wrong else
+        "**Answers differ:** " + "; ".join(wrong))
+    print("\n".join(out))
+
+
+if __name__ == "__main__":
+    main()
