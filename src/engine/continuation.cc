@@ -1,5 +1,7 @@
 #include "engine/continuation.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "base/encoding.h"
 #include "base/errors.h"
@@ -61,6 +63,12 @@ std::string ContinuationTokens::encode_query(std::string_view position, uint64_t
     append_u64_le(payload, scope_hash);
     append_bytes(payload, position);
     return seal(std::move(payload));
+}
+
+size_t ContinuationTokens::payload_bytes(size_t token_bytes) {
+    constexpr size_t kAround = 1 + 8 + 3 + kMacBytes;  // kind, scope, length
+    const size_t bytes = token_bytes / 4 * 3;
+    return bytes - std::min(bytes, kAround);
 }
 
 Result<std::string> ContinuationTokens::decode_query(std::string_view token, uint64_t expected_scope_hash) const {

@@ -24,6 +24,8 @@ public:
     Result<ContinuationPosition> decode(std::string_view token, uint64_t expected_scope_hash) const;
     /// The same for queries, whose positions are made and understood by `query`.
     std::string encode_query(std::string_view position, uint64_t scope_hash) const;
+    /// The longest position whose token has no more than `token_bytes` bytes.
+    static size_t payload_bytes(size_t token_bytes);
     Result<std::string> decode_query(std::string_view token, uint64_t expected_scope_hash) const;
 
 private:

@@ -18,6 +18,7 @@
 #include "engine/continuation.h"
 #include "engine/resource_token.h"
 #include "meter/charge.h"
+#include "query/page.h"
 
 /// Protocol-neutral operations: route, execute, charge. Knows no HTTP.
 namespace orrery::engine {
@@ -64,15 +65,15 @@ struct QueryRequest {
     std::string continuation;
     uint32_t items_max = 100;
     std::function<bool()> cancelled;  ///< true once nobody waits for the answer; may be empty
+    size_t token_bytes_max = 12 << 10; ///< of the continuation token
+    bool use_index = true;            ///< false: as if nothing were indexed, for comparison
 };
 struct QueryAnswer {
-    std::vector<std::string> rows;  ///< JSON texts
+    query::PageAnswer page;
     std::string continuation;
     meter::Charge charge;
     Touched touched;
-    uint64_t retrieved_items = 0;
-    uint64_t retrieved_bytes = 0;
-    uint64_t output_bytes = 0;
+    int64_t compile_us = 0;
     int64_t elapsed_us = 0;
 };
 
@@ -125,12 +126,6 @@ public:
     void stop_background();
 
 private:
-    struct QueryPage;
-    Result<std::optional<std::vector<partition::StoredItem>>> pinned_items(QueryPage& page) const;
-    Result<bool> scan(QueryPage& page, const std::function<Result<bool>(const partition::StoredItem&)>& each) const;
-    Status stream_rows(QueryPage& page) const;
-    Status collect_rows(QueryPage& page, std::optional<std::vector<partition::StoredItem>> pinned) const;
-
     uint64_t scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                         std::string_view query, std::string_view parameters) const;
     void background_loop();

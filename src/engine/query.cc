@@ -58,7 +58,8 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
                                     .bytes_max = limits::kResponsePageBytesMax,
                                     .deadline_us = started + kPageBudgetUs,
                                     .cancelled = request.cancelled,
-                                    .use_index = request.use_index};
+                                    .use_index = request.use_index,
+                                    .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max)};
     for (const auto* range : ranges) page_request.partitions.push_back(range->partition.get());
     if (!request.continuation.empty()) {
         TRY(page_request.position, continuations_.decode_query(request.continuation, scope));
@@ -68,6 +69,10 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
     TRY(answer.page, query::execute_page(page_request));
     query::PageAnswer& page = answer.page;
     if (!page.position.empty()) answer.continuation = continuations_.encode_query(page.position, scope);
+    if (!page.wants_sorted_path.empty()) {
+        // The answer is right without it; with it, the next one need not read every item.
+        (void)deps_.catalog.request_sorted_path(container, page.wants_sorted_path);
+    }
     const size_t touched = page.work.empty() ? 0 : page.work.back().partition;
     answer.touched = {ranges[touched]->id, ranges[touched]->partition->lsn()};
     answer.charge = price(page);

@@ -276,8 +276,13 @@ void TermCollector::scalar(const json::Value& value) {
 }
 
 void TermCollector::container(json::Type type) {
-    state_->post_here(type == json::Type::kArray ? json::Value::array({}) : json::Value::object({}),
-                      false);
+    State& s = *state_;
+    const json::Value value =
+        type == json::Type::kArray ? json::Value::array({}) : json::Value::object({});
+    s.post_here(value, false);
+    const uint32_t path = s.places.back().path.position.composite_path;
+    if (path != PathTree::kNotComposite) [[unlikely]]
+        s.keep_for_composites(path, value);
 }
 
 TermSet TermCollector::take() {

@@ -117,7 +117,9 @@ public:
 
     /// Items and bytes (text sizes) in this partition.
     virtual Result<storage::Count> totals(const storage::View& view) const = 0;
-    /// The same of one logical partition.
+    /// Whether the view may show an item that the index leaves out by directive or policy.
+    virtual Result<bool> holds_unindexed(const storage::View& view) const = 0;
+    /// Items and bytes of one logical partition.
     virtual Result<storage::Count> logical_totals(const storage::View& view,
                                                   std::string_view epk) const = 0;
 

@@ -90,7 +90,11 @@ public:
         split(*q.where, query_.root().where, filter);
         for (Conjunct& conjunct : filter.conjuncts) {
             conjunct.condition = find(*conjunct.syntax, true);
-            if (!conjunct.condition) conjunct.condition = term_test(conjunct);
+        }
+        // Testing every value of a path is worth it only where nothing else narrows.
+        for (Conjunct& conjunct : filter.conjuncts) {
+            if (filter.is_served()) break;
+            conjunct.condition = term_test(conjunct);
         }
         filter.missing_paths = std::move(missing_);
         return filter;
@@ -571,6 +575,11 @@ bool Filter::is_exact() const {
     return std::all_of(conjuncts.begin(), conjuncts.end(), [](const Conjunct& c) {
         return c.condition && c.condition->exact;
     });
+}
+
+bool Filter::is_served() const {
+    return std::any_of(conjuncts.begin(), conjuncts.end(),
+                       [](const Conjunct& c) { return c.condition.has_value(); });
 }
 
 uint64_t Filter::seeks() const {

@@ -57,6 +57,8 @@ struct Filter {
 
     /// The index decides the whole WHERE clause (partial entries aside).
     bool is_exact() const;
+    /// Some conjunct has a condition. One with a test is then the only one.
+    bool is_served() const;
     uint64_t seeks() const;
 };
 

@@ -30,33 +30,30 @@ private:
     Postings postings_;
 };
 
-struct ListedDocref {
-    std::string docref;  // at most 32 bytes
-    bool certain;
-};
+using ListedDocref = std::pair<std::string, bool>;  // docref, certain
 
 class ListStream final : public DocrefStream {
 public:
     /// `list`: in any order, docrefs may repeat (then certain if one entry is).
     explicit ListStream(std::vector<ListedDocref> list) : list_(std::move(list)) {
         std::sort(list_.begin(), list_.end(), [](const ListedDocref& a, const ListedDocref& b) {
-            return a.docref != b.docref ? a.docref < b.docref : a.certain > b.certain;
+            return a.first != b.first ? a.first < b.first : a.second > b.second;
         });
         list_.erase(std::unique(list_.begin(), list_.end(),
                                 [](const ListedDocref& a, const ListedDocref& b) {
-                                    return a.docref == b.docref;
+                                    return a.first == b.first;
                                 }),
                     list_.end());
     }
     bool valid() const override { return at_ < list_.size(); }
-    std::string_view docref() const override { return list_[at_].docref; }
-    bool certain() const override { return list_[at_].certain; }
+    std::string_view docref() const override { return list_[at_].first; }
+    bool certain() const override { return list_[at_].second; }
     void next() override { ++at_; }
     void seek(std::string_view docref) override {
         const auto from = list_.begin() + static_cast<ptrdiff_t>(at_);
         const auto found =
             std::lower_bound(from, list_.end(), docref,
-                             [](const ListedDocref& a, std::string_view b) { return a.docref < b; });
+                             [](const ListedDocref& a, std::string_view b) { return a.first < b; });
         at_ = static_cast<size_t>(found - list_.begin());
     }
     Status status() const override { return {}; }
@@ -168,33 +165,10 @@ private:
 /// Walks all entries of a kTerms condition; `each` returns false to stop.
 template <typename Each>
 Status walk_entries(const IndexReader& reader, const Condition& condition, const Each& each) {
-    const uint64_t path = index::path_hash(reader.path_key, condition.path);
-    std::optional<TermTester> tester;
-    if (condition.test != nullptr) tester.emplace(reader.query, reader.parameters, condition);
-    for (const index::TermRange& range : condition.ranges) {
-        Postings postings(reader.scope, path, range);
-        std::string tested;
-        auto verdict = TermTester::Verdict::kYes;
-        while (postings.valid()) {
-            if (tester && (tested.empty() || postings.term() != tested)) {
-                tested.assign(postings.term());
-                verdict = tester->test(tested);
-            }
-            if (verdict == TermTester::Verdict::kNo) {
-                // One search instead of many steps, where a value has many items.
-                postings.next();
-                for (int i = 0; i < 8 && postings.valid() && postings.term() == tested; ++i)
-                    postings.next();
-                if (postings.valid() && postings.term() == tested) postings.next_term();
-                continue;
-            }
-            const bool certain = verdict == TermTester::Verdict::kYes && !postings.partial();
-            if (!each(postings.docref(), certain)) return {};
-            postings.next();
-        }
-        TRY_STATUS(postings.status());
-    }
-    return {};
+    TestedPostings entries(reader, condition, {}, {});
+    while (entries.next())
+        if (!each(entries.docref(), entries.certain())) break;
+    return entries.status();
 }
 
 }  // namespace
@@ -212,6 +186,47 @@ TermTester::Verdict TermTester::test(std::string_view term) {
     evaluation_.context.slots[query_.root().sources[0].slot] = item;
     return condition_.test->test(evaluation_.context) == Truth::kTrue ? Verdict::kYes
                                                                       : Verdict::kNo;
+}
+
+TestedPostings::TestedPostings(const IndexReader& reader, const Condition& condition,
+                               std::string_view from_term, std::string_view from_docref)
+    : reader_(reader),
+      condition_(condition),
+      path_(index::path_hash(reader.path_key, condition.path)),
+      from_term_(from_term),
+      from_docref_(from_docref) {
+    if (condition.test != nullptr) tester_.emplace(reader.query, reader.parameters, condition);
+}
+
+bool TestedPostings::open_range() {
+    while (range_ < condition_.ranges.size()) {
+        const index::TermRange& range = condition_.ranges[range_++];
+        if (!from_term_.empty() && range.end <= from_term_) continue;
+        postings_.emplace(reader_.scope, path_, range);
+        if (!from_term_.empty() && range.begin <= from_term_) postings_->seek(from_term_, from_docref_);
+        return true;
+    }
+    return false;
+}
+
+bool TestedPostings::next() {
+    if (postings_ && postings_->valid()) postings_->next();
+    while (true) {
+        if (!postings_ || !postings_->valid()) {
+            if (postings_ && !postings_->status().ok()) return false;
+            if (!open_range()) return false;
+            continue;
+        }
+        // A term that is not the whole value says nothing about a test.
+        if (!tester_ || postings_->partial()) return true;
+        if (tested_.empty() || postings_->term() != tested_) {
+            tested_.assign(postings_->term());
+            verdict_ = tester_->test(tested_);
+            ++tested_terms_;
+        }
+        if (verdict_ != TermTester::Verdict::kNo) return true;
+        postings_->next();
+    }
 }
 
 Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condition,
@@ -244,9 +259,31 @@ Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condi
     return cap;
 }
 
-Status walk_condition(const IndexReader& reader, const Condition& condition,
-                      const std::function<bool(std::string_view, bool)>& each) {
-    return walk_entries(reader, condition, each);
+Status ConditionProbe::count_to(uint64_t cap) {
+    if (known_ || count_ >= cap) return {};
+    if (condition_.kind != Condition::Kind::kTerms) {
+        TRY(count_, count_entries(reader_, condition_, cap));
+        known_ = count_ < cap;
+        return {};
+    }
+    if (!entries_) entries_.emplace(reader_, condition_, std::string_view(), std::string_view());
+    while (count_ < cap) {
+        if (!entries_->next()) {
+            known_ = true;
+            return entries_->status();
+        }
+        ++count_;
+        read_.emplace_back(entries_->docref(), entries_->certain());
+    }
+    return {};
+}
+
+Result<DocrefStreamPtr> ConditionProbe::take_stream(uint64_t list_max) {
+    if (condition_.kind != Condition::Kind::kTerms || (condition_.is_single_term() && !known_))
+        return open_stream(reader_, condition_, list_max);
+    TRY_STATUS(count_to(list_max + 1));
+    if (!known_) return DocrefStreamPtr();
+    return DocrefStreamPtr(std::make_unique<ListStream>(std::move(read_)));
 }
 
 DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams) {
@@ -264,7 +301,7 @@ Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& 
         bool fits = true;
         TRY_STATUS(walk_entries(reader, condition, [&](std::string_view docref, bool certain) {
             fits = list.size() < list_max;
-            if (fits) list.push_back({std::string(docref), certain});
+            if (fits) list.emplace_back(docref, certain);
             return fits;
         }));
         if (!fits) return DocrefStreamPtr();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +50,39 @@ struct IndexReader {
     SipKey path_key;
 };
 
+/// The entries of a kTerms condition in term order, those that fail its test left out.
+class TestedPostings {
+public:
+    /// From (term, docref) on; empty: from the start. `reader` and `condition` outlive this.
+    TestedPostings(const IndexReader& reader, const Condition& condition, std::string_view from_term,
+                   std::string_view from_docref);
+    /// To the first entry, then to the next; false at the end.
+    bool next();
+    std::string_view term() const { return postings_->term(); }
+    std::string_view docref() const { return postings_->docref(); }
+    bool certain() const {
+        return !postings_->partial() && verdict_ == TermTester::Verdict::kYes;
+    }
+    Status status() const { return postings_ ? postings_->status() : Status(); }
+    /// Distinct values that were tested.
+    uint64_t tested_terms() const { return tested_terms_; }
+
+private:
+    bool open_range();
+
+    const IndexReader reader_;
+    const Condition& condition_;
+    const uint64_t path_;
+    const std::string from_term_;
+    const std::string from_docref_;
+    std::optional<index::Postings> postings_;
+    std::optional<TermTester> tester_;
+    size_t range_ = 0;
+    std::string tested_;
+    TermTester::Verdict verdict_ = TermTester::Verdict::kYes;
+    uint64_t tested_terms_ = 0;
+};
+
 /// Entries of a condition in the scope, at most `cap` (an upper bound where parts overlap).
 Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condition, uint64_t cap);
 
@@ -59,9 +91,26 @@ Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condi
 Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& condition,
                                     uint64_t list_max);
 
-/// All entries of a kTerms condition, in term order; `each(docref, certain)` returns false to stop.
-Status walk_condition(const IndexReader& reader, const Condition& condition,
-                      const std::function<bool(std::string_view, bool)>& each);
+/// A condition that is looked into step by step: what was read to count it is not read again.
+class ConditionProbe {
+public:
+    ConditionProbe(const IndexReader& reader, const Condition& condition)
+        : reader_(reader), condition_(condition) {}
+    /// Counts on to `cap`.
+    Status count_to(uint64_t cap);
+    uint64_t count() const { return count_; }
+    bool is_known() const { return known_; }  ///< count() is all
+    /// The items as a stream (once); null as in open_stream().
+    Result<DocrefStreamPtr> take_stream(uint64_t list_max);
+
+private:
+    const IndexReader& reader_;
+    const Condition& condition_;
+    std::optional<TestedPostings> entries_;
+    std::vector<std::pair<std::string, bool>> read_;  ///< docref, certain
+    uint64_t count_ = 0;
+    bool known_ = false;
+};
 
 /// Those that are in all streams.
 DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams);

@@ -31,6 +31,7 @@ struct PageRequest {
     int64_t deadline_us = 0;  ///< monotonic; later the page ends with what it has
     std::function<bool()> cancelled;
     bool use_index = true;  ///< false: every item is read, as if nothing were indexed
+    size_t position_bytes_max = SIZE_MAX;
 };
 
 /// Work in one partition, counted as the RU formula counts it: by what the query says, not by what

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "heads/rest/handlers.h"
+#include "heads/rest/query_reports.h"
 #include "json/parse.h"
 #include "json/patch.h"
 #include "json/write.h"
@@ -22,21 +23,6 @@ namespace {
 
 using engine::Access;
 
-void add_query_metrics(const CallPtr& call, const engine::QueryAnswer& page) {
-    const auto wanted = call->headers.boolean(HeaderName::kPopulateQueryMetrics);
-    if (!wanted.ok() || !*wanted) return;
-    const double ratio = page.retrieved_items == 0
-                             ? 1.0
-                             : std::min(1.0, static_cast<double>(page.rows.size()) /
-                                                 static_cast<double>(page.retrieved_items));
-    call->response().add_header(
-        "x-ms-documentdb-query-metrics",
-        fmt::format("totalExecutionTimeInMs={:.2f};retrievedDocumentCount={};retrievedDocumentSize={};"
-                    "outputDocumentCount={};outputDocumentSize={};indexUtilizationRatio={:.2f}",
-                    static_cast<double>(page.elapsed_us) / 1000.0, page.retrieved_items, page.retrieved_bytes,
-                    page.rows.size(), page.output_bytes, ratio));
-}
-
 Status run_item_query(const CallPtr& call) {
     TRY(const auto scope, feed_scope(*call));
     std::optional<std::string_view> epk;
@@ -52,15 +38,16 @@ Status run_item_query(const CallPtr& call) {
     if (scope.full_key) request.full_epk = scope.epk;
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
     TRY(request.items_max, page_size(*call));
+    TRY(request.token_bytes_max, token_limit(call->headers));
     request.cancelled = [&call] { return call->exchange->cancelled(); };
-    TRY(const auto page, call->engine.query(*call->container, request));
+    TRY(const auto found, call->engine.query(*call->container, request));
     Answer answer;
-    answer.charge = page.charge;
-    answer.touched = page.touched;
-    answer.continuation = page.continuation;
-    answer.item_count = page.rows.size();
-    add_query_metrics(call, page);
-    reply(call, answer, feed_body(call->container->rid_text, "Documents", page.rows));
+    answer.charge = found.charge;
+    answer.touched = found.touched;
+    answer.continuation = found.continuation;
+    answer.item_count = found.page.rows.size();
+    TRY_STATUS(add_query_reports(call, found));
+    reply(call, answer, feed_body(call->container->rid_text, "Documents", found.page.rows));
     return {};
 }
 

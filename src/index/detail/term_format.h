@@ -117,8 +117,7 @@ inline bool is_inverted(char first) {
 }
 /// A composite's member: arrays and objects count as undefined.
 inline EncodedTerm encode_composite_term(char* out, const json::Value& value, bool descending) {
-    const bool scalar = !value.is_array() && !value.is_object();
-    const EncodedTerm term = encode_term(out, scalar ? value : json::Value());
+    const EncodedTerm term = encode_term(out, value);
     if (descending) invert(out, term.size);
     return term;
 }

@@ -56,6 +56,7 @@ void CommitWriter::change(const ItemChange& change) {
         }
     }
     if (after != nullptr) {
+        if (!after->indexed) partition_.note_unindexed();
         DCHECK(after->lsn == next_.lsn && after->unstamped == nullptr);
         scope_.put(Family::kItems, storage::keys::item(partition, after->docref), *after->document);
         scope_.put(Family::kIds, change.id_key, encode_id_entry(after->entry()));

@@ -122,6 +122,7 @@ void PartitionImpl::set_settings(ContainerSettingsPtr settings) {
     SettingsStatePtr state = make_settings_state(std::move(settings));
     const std::lock_guard lock(settings_mutex_);
     settings_.swap(state);
+    unindexed_ = Unindexed::kUnknown;
     default_ttl_ = (*settings_)->default_ttl.value_or(kTtlOff);
 }
 
@@ -356,6 +357,22 @@ Status PartitionImpl::check_quota(const TransactionPlan& plan) const {
 
 Result<storage::Count> PartitionImpl::totals(const storage::View& view) const {
     return view.count(counter_keys::totals(identity_.id));
+}
+
+Result<bool> PartitionImpl::holds_unindexed(const storage::View& view) const {
+    const SettingsStatePtr settings = state();
+    if (!(*settings)->markers_usable()) return true;
+    const bool by_policy = !(*settings)->indexing.automatic;
+    if (!by_policy && unindexed_ == Unindexed::kNone) return false;
+    const std::string prefix = storage::keys::index_path(
+        identity_.id, index::unindexed_path_hash((*settings)->path_key));
+    const auto cursor = view.scan(storage::Family::kIndex, prefix, prefix_successor(prefix));
+    if (cursor->valid()) return true;
+    TRY_STATUS(cursor->status());
+    // Whoever writes one says so before a view shows it.
+    Unindexed expected = Unindexed::kUnknown;
+    if (!by_policy) unindexed_.compare_exchange_strong(expected, Unindexed::kNone);
+    return false;
 }
 
 Result<storage::Count> PartitionImpl::logical_totals(const storage::View& view,

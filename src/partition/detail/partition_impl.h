@@ -33,6 +33,9 @@ public:
     Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) override;
     Status delete_logical_partition(std::string_view epk) override;
     Result<storage::Count> totals(const storage::View& view) const override;
+    Result<bool> holds_unindexed(const storage::View& view) const override;
+    /// Committer thread, before the item is published.
+    void note_unindexed() { unindexed_ = Unindexed::kSome; }
     Result<storage::Count> logical_totals(const storage::View& view,
                                           std::string_view epk) const override;
     Result<size_t> remove_expired(size_t max) override;
@@ -90,6 +93,8 @@ private:
     std::atomic<int64_t> default_ttl_;  // kTtlOff: off; a copy for reads, which take no lock
     std::atomic<storage::Lsn> published_lsn_{0};
     std::atomic<uint64_t> next_item_counter_{1};
+    enum class Unindexed : uint8_t { kUnknown, kNone, kSome };
+    mutable std::atomic<Unindexed> unindexed_{Unindexed::kUnknown};
     std::atomic<int64_t> bytes_{0};  // text bytes of all items, as published
     mutable std::mutex fill_mutex_;
     IndexFill fill_;  // guarded by fill_mutex_

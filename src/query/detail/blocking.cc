@@ -77,6 +77,7 @@ Status PageRun::feed_segment(const Segment& segment, QueryRun& run, std::vector<
         }
     }
     report.candidates = reader.seen();
+    work_of(segment.partition).index_entries += reader.tested_terms();
     answer_.index_us += reader.index_us();
     answer_.load_us += reader.load_us();
     answer_.accesses.push_back(std::move(report));

@@ -171,7 +171,10 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
             return undecided.size() < kListMax;
         };
         if (condition.kind == Condition::Kind::kTerms && condition.is_member_path()) {
-            TRY_STATUS(walk_condition(reader, condition, each));
+            TestedPostings postings(reader, condition, {}, {});
+            while (postings.next() && each(postings.docref(), postings.certain())) {
+            }
+            TRY_STATUS(postings.status());
         } else {
             TRY(const auto stream, open_stream(reader, condition, kListMax));
             if (stream == nullptr) return false;

@@ -55,6 +55,8 @@ struct Placed {
     Docref docref;
     std::string document;
     bool undecided = false;  ///< `key` is not known yet
+    bool silent = false;     ///< it has no rows, but was read to find that out
+    uint64_t bytes = 0;      ///< of its text
 };
 
 /// The order of the result.
@@ -200,7 +202,6 @@ Result<SortOrder> PageRun::composite_order() const {
                     fixed = &conjunct;
             if (fixed == nullptr) break;
             std::string term = fixed->condition->ranges[0].begin;
-            if (static_cast<uint8_t>(term[0]) >= 0x60) break;  // arrays and objects have no place here
             if (member.descending) invert(term, 0);
             prefix += term;
         }
@@ -220,10 +221,8 @@ std::string PageRun::sort_key(LoadedItem& item, bool cut) {
     const Level& root = request_.query.root();
     std::string out;
     for (size_t i = 0; i < root.order_by.size(); ++i) {
-        Value value = rows_->key(item, i);
+        const Value value = rows_->key(item, i);
         const bool several = root.order_by.size() > 1;
-        // In several keys what is no scalar counts as missing.
-        if (several && !value.is_scalar()) value = Value();
         const size_t from = out.size();
         if (cut) {
             index::append_term(out, value);
@@ -272,7 +271,7 @@ private:
     void open_range();
     /// Loads candidates, keeps those that match and come after the position.
     Status keep_matching(std::vector<Placed> candidates, bool sort);
-    Result<bool> matches(std::string_view document, const Docref& docref);
+    Result<bool> matches(std::string_view document, Placed& placed);
     bool after_position(const Placed& item) const;
 
     enum class Stage : uint8_t { kUndefined, kWalk, kEnd };
@@ -302,16 +301,16 @@ bool OrderedSegment::after_position(const Placed& item) const {
     return position.item_rows > 0 ? order >= 0 : order > 0;
 }
 
-Result<bool> OrderedSegment::matches(std::string_view document, const Docref& docref) {
-    TRY_STATUS(item_.load(request(), document, docref));
+/// Whether the index-served part of the filter holds; the item is silent if the rest does not.
+Result<bool> OrderedSegment::matches(std::string_view document, Placed& placed) {
+    TRY_STATUS(item_.load(request(), document, placed.docref));
+    placed.bytes = item_.document().text.size();
     TRY(const bool served, run_.rows_->passes_served(item_));
     if (!served) return false;
     rows_.clear();
     TRY_STATUS(run_.rows_->rows(item_, rows_));
-    ++run_.answer_.retrieved_items;
-    run_.answer_.retrieved_bytes += item_.document().text.size();
-    ++run_.work_of(segment_.partition).loaded_items;
-    return !rows_.empty();
+    placed.silent = rows_.empty();
+    return true;
 }
 
 Status OrderedSegment::open(uint64_t rows_wanted) {
@@ -375,6 +374,7 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
     CandidateReader reader(request(), segment_, std::move(access), nullptr);
     const Before before(order());
     std::vector<Placed> kept;  // a heap: the last one on top
+    std::vector<Placed> silent;
     std::vector<Candidate> batch;
     const uint64_t keep = std::min<uint64_t>(rows_wanted, kListMax) + 1;
     while (true) {
@@ -382,12 +382,16 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
         if (!any) break;
         if (run_.cancelled()) return {};
         for (Candidate& candidate : batch) {
-            TRY(const bool match, matches(candidate.document, candidate.docref));
-            if (!match) continue;
             Placed placed;
-            placed.key = run_.sort_key(item_, false);
             placed.docref = candidate.docref;
+            TRY(const bool match, matches(candidate.document, placed));
+            if (!match) continue;
+            placed.key = run_.sort_key(item_, false);
             if (!after_position(placed)) continue;
+            if (placed.silent) {
+                if (silent.size() < kListMax) silent.push_back(std::move(placed));
+                continue;
+            }
             if (kept.size() >= keep && !before(placed, kept.front())) continue;
             placed.term = run_.sort_key(item_, true);
             placed.document = std::move(candidate.document);
@@ -400,7 +404,11 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
         }
     }
     report_.candidates = reader.seen();
-    std::sort_heap(kept.begin(), kept.end(), before);
+    // Those among the kept ones count as read, wherever the sort would have met them.
+    const bool all = kept.size() < keep;
+    for (Placed& placed : silent)
+        if (all || before(placed, kept.front())) kept.push_back(std::move(placed));
+    std::sort(kept.begin(), kept.end(), before);
     ready_.assign(std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
     return {};
 }
@@ -454,7 +462,7 @@ Status OrderedSegment::scan_undefined() {
             placed.docref = candidate.docref;
             placed.document = std::move(candidate.document);
             if (!after_position(placed)) continue;
-            TRY(const bool match, matches(placed.document, placed.docref));
+            TRY(const bool match, matches(placed.document, placed));
             if (match) found.push_back(std::move(placed));
         }
         if (!whole && (!found.empty() || run_.out_of_time())) break;
@@ -465,35 +473,11 @@ Status OrderedSegment::scan_undefined() {
     return {};
 }
 
-/// Opens the next range in the walk's direction, at the position if that lies in it.
-void OrderedSegment::open_range() {
-    postings_.reset();
-    const auto& ranges = order().ranges;
-    const Position& position = run_.resume_;
-    const bool resumes = position.order == Position::Order::kSorted;
-    while (range_ < ranges.size()) {
-        const index::TermRange& range = order().backward ? ranges[ranges.size() - 1 - range_] : ranges[range_];
-        ++range_;
-        if (resumes && (order().backward ? range.begin > position.term : range.end <= position.term)) continue;
-        postings_.emplace(segment_.scope, order().path, range,
-                          order().backward ? storage::Direction::kBackward : storage::Direction::kForward);
-        const bool inside = resumes && position.term >= range.begin && position.term < range.end;
-        if (inside) {
-            // Ties that leave in another order are looked at again.
-            const std::string_view from = order().by_rid ? std::string_view()
-                                                         : std::string_view(position.docref);
-            if (!order().backward) {
-                postings_->seek(position.term, from);
-            } else {
-                const std::string last(Docref::kBytesMax, '\xFF');
-                postings_->seek(position.term, order().by_rid ? std::string_view(last) : from);
-            }
-        }
-        return;
-    }
-}
-
 namespace {
+
+/// Behind every entry that starts with what is before it: terms have no such bytes.
+constexpr std::string_view kAfterGroup = "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"
+                                         "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
 
 bool is_cut_term(std::string_view term) {
     constexpr char kString = 0x50;
@@ -513,6 +497,34 @@ size_t undecided_prefix(std::string_view term, bool composite) {
 }
 
 }  // namespace
+
+/// Opens the next range in the walk's direction, at the position if that lies in it.
+void OrderedSegment::open_range() {
+    postings_.reset();
+    const auto& ranges = order().ranges;
+    const Position& position = run_.resume_;
+    const bool resumes = position.order == Position::Order::kSorted;
+    while (range_ < ranges.size()) {
+        const index::TermRange& range = order().backward ? ranges[ranges.size() - 1 - range_] : ranges[range_];
+        ++range_;
+        if (resumes && (order().backward ? range.begin > position.term : range.end <= position.term)) continue;
+        postings_.emplace(segment_.scope, order().path, range,
+                          order().backward ? storage::Direction::kBackward : storage::Direction::kForward);
+        const bool inside = resumes && position.term >= range.begin && position.term < range.end;
+        if (inside) {
+            // A group whose order is not that of its entries is looked at again from its start.
+            size_t group = undecided_prefix(position.term, order().composite != nullptr);
+            if (group == 0 && order().by_rid) group = position.term.size();
+            if (group == 0) {
+                postings_->seek(position.term, position.docref);
+            } else {
+                const std::string_view shared = std::string_view(position.term).substr(0, group);
+                postings_->seek(shared, order().backward ? kAfterGroup : std::string_view());
+            }
+        }
+        return;
+    }
+}
 
 /// The next entries of the walk. Where items and not terms decide the order among entries, all of
 /// them are taken.
@@ -580,7 +592,7 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
             placed.key = run_.sort_key(item_, false);
         }
         if (!after_position(placed)) continue;
-        TRY(const bool match, matches(*documents[i], placed.docref));
+        TRY(const bool match, matches(*documents[i], placed));
         if (!match) continue;
         placed.document = std::move(*documents[i]);
         found.push_back(std::move(placed));
@@ -596,19 +608,25 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
 // --- the page -----------------------------------------------------------------------------------
 
 /// The uncut key of the position's item. A cut term stands for several keys: the item itself knows,
-/// if it is still there.
+/// if it is still there. A token without the term has no other way.
 Status PageRun::find_position_key() {
-    position_key_ = position_.term;
-    const auto docref = Docref::from_bytes(position_.docref);
-    if (position_.order != Position::Order::kSorted || !docref) return {};
+    position_key_ = resume_.term;
+    const auto docref = Docref::from_bytes(resume_.docref);
+    if (resume_.order != Position::Order::kSorted || !docref) return {};
     for (const partition::Partition* partition : request_.partitions) {
         TRY(auto found, load_documents(request_, partition->identity().id, {*docref}));
         if (!found[0]) continue;
         TRY_STATUS(item_.load(request_, *found[0], *docref));
-        if (sort_key(item_, true) == position_.term) position_key_ = sort_key(item_, false);
+        const std::string term = sort_key(item_, true);
+        if (resume_.term.empty()) resume_.term = position_.term = term;
+        if (term == resume_.term) position_key_ = sort_key(item_, false);
         return {};
     }
-    return {};
+    if (!resume_.term.empty()) return {};
+    return Status(errors::bad_request(
+        "The continuation token was cut to the limit that the request gave "
+        "(x-ms-documentdb-responsecontinuationtokenlimitinkb), and the item that it names has been deleted "
+        "since. Start the query again."));
 }
 
 Status PageRun::run_ordered() {
@@ -644,14 +662,23 @@ Status PageRun::run_ordered() {
         }
     }
     while (!heap.empty() && late == nullptr && !cancelled()) {
+        if (page_full()) {
+            more_ = true;
+            break;
+        }
         std::pop_heap(heap.begin(), heap.end(), later);
         OrderedSegment& segment = *heap.back();
         const Placed& head = segment.head();
+        ++answer_.retrieved_items;
+        answer_.retrieved_bytes += head.bytes;
+        ++work_of(segment.partition()).loaded_items;
         const bool same = resume.order == Position::Order::kSorted && head.docref.bytes() == resume.docref &&
                           head.term == resume.term;
         uint64_t rows_done = same ? resume.item_rows : 0;
-        TRY(const Step step,
-            take_item(head.document, head.docref, Found::kMatched, segment.partition(), rows_done));
+        Step step = Step::kGoOn;
+        if (!head.silent) {
+            TRY(step, take_item(head.document, head.docref, Found::kMatched, segment.partition(), rows_done));
+        }
         if (step == Step::kPageFull) {
             if (rows_done > 0) place(head.term, head.docref.bytes(), rows_done);
             more_ = true;

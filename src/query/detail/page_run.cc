@@ -131,6 +131,12 @@ Result<PageAnswer> PageRun::run() {
             position_.emitted = window_->emitted();
         }
         answer_.position = position_.encode();
+        // The item knows its own place, as long as it stays as it is.
+        if (answer_.position.size() > request_.position_bytes_max &&
+            position_.order == Position::Order::kSorted) {
+            position_.term.clear();
+            answer_.position = position_.encode();
+        }
     }
     return std::move(answer_);
 }
@@ -298,6 +304,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         report.matched = answer_.rows.size() - rows_before;
         answer_.index_us += reader.index_us();
         answer_.load_us += reader.load_us();
+        work_of(segment.partition).index_entries += reader.tested_terms();
         answer_.accesses.push_back(std::move(report));
         return go_on;
     };

@@ -1,6 +1,7 @@
 #include "query/detail/segments.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "base/bytes.h"
 #include "base/errors.h"
@@ -85,24 +86,15 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
 Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment) {
     SegmentFacts facts;
     const partition::Partition& part = *request.partitions[segment.partition];
-    if (request.full_epk) {
-        TRY(const auto count, part.logical_totals(*request.view, *request.full_epk));
-        facts.items = static_cast<uint64_t>(std::max<int64_t>(0, count.items));
-    } else {
-        TRY(const auto count, part.totals(*request.view));
-        facts.items = static_cast<uint64_t>(std::max<int64_t>(0, count.items));
-    }
-    facts.index_complete = request.use_index;
-    if (!request.use_index) return facts;
-    if (request.settings->indexing.mode == index::IndexingMode::kNone ||
-        !request.settings->markers_usable()) {
+    TRY(const auto count, request.full_epk ? part.logical_totals(*request.view, *request.full_epk)
+                                           : part.totals(*request.view));
+    facts.items = static_cast<uint64_t>(std::max<int64_t>(0, count.items));
+    if (!request.use_index || request.settings->indexing.mode == index::IndexingMode::kNone) {
         facts.index_complete = false;
-        return facts;
+    } else {
+        TRY(const bool unindexed, part.holds_unindexed(*request.view));
+        facts.index_complete = !unindexed;
     }
-    index::PostingScope whole = segment.scope;
-    TRY(const bool unindexed,
-        index::has_entry(whole, index::unindexed_path_hash(request.settings->path_key)));
-    facts.index_complete = !unindexed;
     return facts;
 }
 
@@ -111,56 +103,44 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
                              uint64_t count_cap) {
     Access scan;
     scan.estimate = facts.items;
-    if (!facts.index_complete) return scan;
-    std::vector<const Condition*> conditions;
-    for (const Conjunct& conjunct : filter.conjuncts)
-        if (conjunct.condition) conditions.push_back(&*conjunct.condition);
-    if (conditions.empty()) return scan;
-
+    if (!facts.index_complete || !filter.is_served()) return scan;
     const IndexReader reader{request.query, request.parameters, segment.scope,
                              request.settings->path_key};
-    // A narrow scope that is itself short is read faster than any index.
-    const uint64_t scan_cost = facts.items * kScanCost;
-    const uint64_t worthwhile = scan_cost / (kFetchCost + kEntryCost) + 1;
+    std::vector<const Condition*> conditions;
+    std::deque<ConditionProbe> probes;
+    for (const Conjunct& conjunct : filter.conjuncts) {
+        if (!conjunct.condition) continue;
+        conditions.push_back(&*conjunct.condition);
+        probes.emplace_back(reader, *conjunct.condition);
+    }
+    // Fewer entries than this are worth fetching items one by one.
+    const uint64_t worthwhile = facts.items * kScanCost / (kFetchCost + kEntryCost) + 1;
+    const bool tests = conditions[0]->test != nullptr;
     const uint64_t cap_max = std::min(count_cap, worthwhile);
-
-    std::vector<uint64_t> counts(conditions.size(), 0);
-    std::vector<bool> known(conditions.size(), false);
     size_t best = 0;
     for (uint64_t cap = std::min(kFirstCap, cap_max);; cap = std::min(cap * kCapGrowth, cap_max)) {
-        for (size_t i = 0; i < conditions.size(); ++i) {
-            if (known[i]) continue;
-            // A test on every value pays only as a last resort: it reads the whole path.
-            if (conditions[i]->test != nullptr && conditions.size() > 1) {
-                counts[i] = UINT64_MAX;
-                continue;
-            }
-            TRY(counts[i], count_entries(reader, *conditions[i], cap));
-            known[i] = counts[i] < cap;
+        for (size_t i = 0; i < probes.size(); ++i) {
+            TRY_STATUS(probes[i].count_to(cap));
+            if (probes[i].count() < probes[best].count()) best = i;
         }
-        best = static_cast<size_t>(std::min_element(counts.begin(), counts.end()) - counts.begin());
-        if (known[best] || cap >= cap_max) break;
+        if (probes[best].is_known() || cap >= cap_max) break;
     }
-    const bool test_only = conditions[best]->test != nullptr;
-    if (!known[best] && counts[best] >= worthwhile && !test_only) return scan;
-    if (counts[best] == UINT64_MAX) {
-        best = 0;
-        if (conditions.size() > 1) return scan;
-    }
+    const bool known = probes[best].is_known();
+    if (!known && probes[best].count() >= worthwhile) return scan;
 
     Access access;
-    access.estimate = counts[best];
-    access.counted = known[best];
+    access.estimate = probes[best].count();
+    access.counted = known;
     const Condition& driver = *conditions[best];
     access.detail = describe(driver);
-    const bool long_list = driver.kind == Condition::Kind::kTerms && !driver.is_single_term();
-    if (long_list && terms_allowed && driver.is_member_path() && !known[best]) {
+    if (driver.kind == Condition::Kind::kTerms && !driver.is_single_term() && terms_allowed &&
+        driver.is_member_path() && (!known || tests)) {
         access.kind = Access::Kind::kTerms;
         access.terms = &driver;
         access.exact = conditions.size() == 1 && filter.is_exact();
         return access;
     }
-    TRY(auto stream, open_stream(reader, driver, kListMax));
+    TRY(auto stream, probes[best].take_stream(kListMax));
     if (stream == nullptr) return scan;
     std::vector<DocrefStreamPtr> streams;
     streams.push_back(std::move(stream));
@@ -169,13 +149,13 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
         if (i == best) continue;
         const Condition& other = *conditions[i];
         // Looking one item up in a run costs less than fetching it, if it is likely to be missing.
-        const bool rare = counts[i] * 2 < facts.items;
-        const bool cheap = other.is_single_term() || (known[i] && counts[i] < 20 * (counts[best] + 1));
-        if (!rare || !cheap || counts[best] <= 2) {
-            enforces_all = false;
-            continue;
+        const bool rare = probes[i].count() * 2 < facts.items;
+        const bool cheap = other.is_single_term() ||
+                           (probes[i].is_known() && probes[i].count() < 20 * (probes[best].count() + 1));
+        DocrefStreamPtr more;
+        if (rare && cheap && probes[best].count() > 2) {
+            TRY(more, probes[i].take_stream(kListMax));
         }
-        TRY(auto more, open_stream(reader, other, kListMax));
         if (more == nullptr) {
             enforces_all = false;
             continue;
@@ -242,29 +222,10 @@ CandidateReader::CandidateReader(const PageRequest& request, const Segment& segm
             }
             break;
         case Access::Kind::kTerms:
-            if (access_.terms->test != nullptr)
-                tester_.emplace(request.query, request.parameters, *access_.terms);
+            entries_.emplace(IndexReader{request.query, request.parameters, scope, request.settings->path_key},
+                             *access_.terms, resume_term_, resume_docref_);
             break;
     }
-}
-
-/// Opens the next range of the path that has anything left.
-bool CandidateReader::open_range() {
-    const auto& ranges = access_.terms->ranges;
-    const uint64_t path = index::path_hash(request_.settings->path_key, access_.terms->path);
-    while (range_ < ranges.size()) {
-        const index::TermRange& range = ranges[range_++];
-        if (!resume_term_.empty() && range.end <= resume_term_) continue;
-        postings_.emplace(segment_.scope, path, range);
-        if (!resume_term_.empty() && range.begin <= resume_term_) {
-            postings_->seek(resume_term_, resume_docref_);
-            if (!resume_inclusive_ && postings_->valid() && postings_->term() == resume_term_ &&
-                postings_->docref() == resume_docref_)
-                postings_->next();
-        }
-        return true;
-    }
-    return false;
 }
 
 bool CandidateReader::next_docref(Candidate& out) {
@@ -279,26 +240,16 @@ bool CandidateReader::next_docref(Candidate& out) {
         stream.next();
         return true;
     }
-    while (true) {
-        if (!postings_ || !postings_->valid()) {
-            if (postings_) status_ = postings_->status();
-            if (!status_.ok() || !open_range()) return false;
-            continue;
-        }
-        if (tester_ && (tested_.empty() || postings_->term() != tested_)) {
-            tested_.assign(postings_->term());
-            verdict_ = tester_->test(tested_);
-        }
-        if (verdict_ == TermTester::Verdict::kNo) {
-            postings_->next();
-            continue;
-        }
-        out.docref = *Docref::from_bytes(postings_->docref());
-        out.term.assign(postings_->term());
-        out.certain = verdict_ == TermTester::Verdict::kYes && !postings_->partial();
-        postings_->next();
-        return true;
+    while (entries_->next()) {
+        out.docref = *Docref::from_bytes(entries_->docref());
+        out.term.assign(entries_->term());
+        out.certain = entries_->certain();
+        const bool done = !resume_inclusive_ && out.term == resume_term_ &&
+                          out.docref.bytes() == resume_docref_;
+        if (!done) return true;
     }
+    status_ = entries_->status();
+    return false;
 }
 
 Result<bool> CandidateReader::next(size_t max, std::vector<Candidate>& batch) {

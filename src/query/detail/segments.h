@@ -71,13 +71,14 @@ public:
     Result<bool> next(size_t max, std::vector<Candidate>& batch);
     const Access& access() const { return access_; }
     uint64_t seen() const { return seen_; }
+    /// Distinct values that a condition was tested on.
+    uint64_t tested_terms() const { return entries_ ? entries_->tested_terms() : 0; }
     int64_t index_us() const { return index_us_; }
     int64_t load_us() const { return load_us_; }
 
 private:
     Result<bool> next_scanned(size_t max, std::vector<Candidate>& batch);
     bool next_docref(Candidate& out);
-    bool open_range();
     Status load(std::vector<Candidate>& batch);
     bool belongs(std::string_view document) const;
 
@@ -86,12 +87,7 @@ private:
     Access access_;
     const int64_t now_;
     std::unique_ptr<storage::Cursor> items_;  // kScan
-    // kTerms
-    std::optional<index::Postings> postings_;
-    std::optional<TermTester> tester_;
-    size_t range_ = 0;
-    std::string tested_;
-    TermTester::Verdict verdict_ = TermTester::Verdict::kYes;
+    std::optional<TestedPostings> entries_;   // kTerms
     std::string resume_term_;
     std::string resume_docref_;
     bool resume_inclusive_ = false;
