@@ -26,8 +26,8 @@ struct IndexPath {
     std::string text;  ///< as given
 };
 
-/// An ordered list of paths, each with a direction. One entry per item: a value that is missing, an
-/// array or an object counts as undefined.
+/// An ordered list of paths, each with a direction. One entry per item: a value that is missing
+/// counts as undefined, arrays and objects by their type.
 struct CompositeIndex {
     struct Member {
         std::vector<PathStep> steps;  ///< names only; of the system properties `_ts` alone

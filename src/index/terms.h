@@ -32,8 +32,8 @@ bool take_term(std::string_view& in, std::string_view& term);
 std::optional<json::Value> decode_term(std::string_view term, json::Arena& arena);
 
 /// Appends one member of a composite index: its term, with all bytes inverted if it is descending,
-/// so that byte order of the concatenation is the composite's order. Arrays and objects count as
-/// undefined. Returns true when the term is not the whole value.
+/// so that byte order of the concatenation is the composite's order. Arrays and objects have the
+/// term of their type. Returns true when the term is not the whole value.
 bool append_composite_term(std::string& out, const json::Value& value, bool descending);
 /// Takes one member off the front of a composite's entry; `term` receives it as a plain term. False
 /// when malformed.

@@ -115,7 +115,7 @@ inline void invert(char* bytes, size_t size) {
 inline bool is_inverted(char first) {
     return (static_cast<uint8_t>(first) & 0x80) != 0;
 }
-/// A composite's member: arrays and objects count as undefined.
+/// A composite's member.
 inline EncodedTerm encode_composite_term(char* out, const json::Value& value, bool descending) {
     const EncodedTerm term = encode_term(out, value);
     if (descending) invert(out, term.size);

@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "engine/engine_test_support.h"
+
+namespace orrery::engine {
+namespace {
+
+using testing_support::TestEngine;
+
+void put(Engine& engine, const catalog::ContainerPtr& container, int number) {
+    const std::string pk = "k" + std::to_string(number % 7);
+    partition::Transaction transaction;
+    transaction.epk =
+        partition::effective_partition_key(container->settings->key, {json::Value::string(pk)})
+            .value();
+    partition::ItemOperation operation;
+    operation.kind = partition::OperationKind::kUpsert;
+    operation.body = R"({"id":"i)" + std::to_string(number) + R"(","pk":")" + pk + R"(","v":)" +
+                     std::to_string(number) + "}";
+    transaction.operations.push_back(std::move(operation));
+    std::promise<bool> done;
+    engine.execute(container, std::move(transaction),
+                   [&](TransactionAnswer answer) { done.set_value(answer.result.committed); });
+    EXPECT_TRUE(done.get_future().get());
+}
+
+/// The engine's own thread carries changes of indexing policies out, one after the other.
+TEST(Background, CarriesOutIndexChanges) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    engine.start_background();
+    test.create_database("d");
+    const auto container = test.create_container(
+        "d", R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})");
+    for (int i = 0; i < 150; ++i) put(engine, container, i);
+    for (const char* policy :
+         {R"({"compositeIndexes":[[{"path":"/pk"},{"path":"/v","order":"descending"}]]})",
+          R"({"indexingMode":"none"})", "{}"}) {
+        json::Arena arena;
+        const std::string body = R"({"id":"c","indexingPolicy":)" + std::string(policy) + "}";
+        const auto replaced =
+            test.catalog().replace_container("d", "c", json::parse(body, arena).value(), "");
+        ASSERT_TRUE(replaced.ok()) << replaced.error().message;
+        put(engine, container, 3);
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (!test.catalog().find_container("d", "c")->settings->previous.empty()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        std::vector<std::string> findings;
+        for (const auto& range : container->ranges->ranges)
+            EXPECT_TRUE(range.partition->check(*engine.store().view(), findings).ok());
+        EXPECT_EQ(findings, std::vector<std::string>()) << policy;
+        EXPECT_EQ(test.catalog().index_progress(**replaced), 100);
+    }
+    engine.stop_background();
+    // Nobody is woken any more.
+    json::Arena arena;
+    EXPECT_TRUE(test.catalog()
+                    .replace_container(
+                        "d", "c",
+                        json::parse(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})", arena)
+                            .value(),
+                        "")
+                    .ok());
+    EXPECT_EQ(test.catalog().index_progress(*test.catalog().find_container("d", "c")), 0);
+}
+
+}  // namespace
+}  // namespace orrery::engine
