@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/engine_test_support.h"
-#include "engine/item_json.h"
+#include "partition/client_item.h"
 #include "json/item.h"
 #include "json/parse.h"
 
@@ -80,7 +80,7 @@ public:
         do {
             auto feed = engine_->engine().read_feed(*container_, request);
             CHECK(feed.ok());
-            for (const auto& item : feed->items) out.push_back(item_json(*container_, item));
+            for (const auto& item : feed->items) out.push_back(partition::client_item(*container_->settings, item));
             request.continuation = feed->continuation;
         } while (!request.continuation.empty());
         return out;

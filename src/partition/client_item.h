@@ -1,24 +1,35 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "json/document.h"
 #include "partition/operation.h"
 #include "partition/partition.h"
 
-/// Items as clients see them: with the system properties.
+/// Items as clients see them: the stored text with the system properties.
 namespace orrery::partition {
 
-/// The texts of an item's system properties (`_ts` is in the document's header).
-struct SystemTexts {
-    std::string rid;
-    std::string self;
-    std::string etag;  ///< without quotes
-};
-SystemTexts system_texts(const ContainerSettings& settings, const json::DocumentHeader& header,
-                         const storage::Docref& docref);
+/// Writes a container's items for clients. Owned by one thread; reused from item to item.
+class ItemWriter {
+public:
+    explicit ItemWriter(const ContainerSettings& settings);
 
-void append_client_item(std::string& out, const ContainerSettings& settings,
-                        const json::DocumentView& document, const storage::Docref& docref);
+    /// The item's system properties; valid until the next call.
+    json::SystemProperties system(const json::DocumentHeader& header, const storage::Docref& docref);
+    void append(std::string& out, const json::DocumentView& document, const storage::Docref& docref);
+    /// Precondition: the item is a well-formed document.
+    void append(std::string& out, const StoredItem& item);
+
+private:
+    std::string rid_bytes_;  ///< the container's, then the item's part
+    std::string self_;       ///< "dbs/…/colls/…/docs/", then the item's part
+    const size_t rid_prefix_size_;
+    const size_t self_prefix_size_;
+    std::string rid_;
+    std::string etag_;
+};
+
+std::string client_item(const ContainerSettings& settings, const StoredItem& item);
 
 }  // namespace orrery::partition

@@ -6,7 +6,7 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
-#include "engine/item_json.h"
+#include "partition/client_item.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/write.h"
@@ -141,7 +141,7 @@ void append_result(std::string& out, const Call& call, const partition::Operatio
         json::write_string(out, "\"" + result.etag + "\"");
     }
     if (result.status.ok() && result.has_item && !minimal)
-        out += ",\"resourceBody\":" + engine::item_json(*call.container, result.item);
+        out += ",\"resourceBody\":" + partition::client_item(*call.container->settings, result.item);
     if (!result.status.ok()) {
         out += ",\"message\":";
         json::write_string(out, result.status.error().message);

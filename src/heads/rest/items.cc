@@ -1,7 +1,7 @@
 // Items: point operations, read feed, delete by partition key.
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "engine/item_json.h"
+#include "partition/client_item.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/item.h"
@@ -45,7 +45,7 @@ void answer_point(const CallPtr& call, partition::OperationResult& result, meter
     if (!document.ok()) return reply_error(call, document.error(), answer);
     call->response().add_header("x-ms-item-lsn", static_cast<int64_t>(document->header.lsn));
     if (is_read(*call) || !call->headers.prefers_minimal())
-        engine::ItemWriter(*call->container).append(call->response().body, result.item);
+        partition::ItemWriter(*call->container->settings).append(call->response().body, result.item);
     reply_prepared(call, answer);
 }
 
@@ -180,7 +180,7 @@ std::string items_body(const catalog::Container& container, const std::vector<pa
     std::string body;
     body.reserve(size);
     body += "{\"_rid\":\"" + container.rid_text + "\",\"Documents\":[";
-    engine::ItemWriter writer(container);
+    partition::ItemWriter writer(*container.settings);
     for (size_t i = 0; i < items.size(); ++i) {
         if (i > 0) body.push_back(',');
         writer.append(body, items[i]);

@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "json/document.h"
 #include "json/parse.h"
+#include "partition/client_item.h"
 #include "partition/expiry.h"
 #include "partition/unique_key.h"
 
@@ -248,19 +249,8 @@ Result<ItemVersionPtr> read_version(Reader& reader, const SettingsStatePtr& stat
 Result<json::Value> client_view(const ContainerSettings& settings, const ItemVersion& version,
                                 json::Arena& arena) {
     TRY(const json::DocumentView document, json::decode_document(*version.document));
-    std::string rid;
-    std::string self;
-    if (settings.container_rid.size() == 8) {
-        std::string bytes = settings.container_rid;
-        append_u64_le(bytes, version.docref.item_number());
-        rid = rid_encode(bytes);
-        self = "dbs/" + rid_encode(settings.container_rid.substr(0, 4)) + "/colls/" +
-               rid_encode(settings.container_rid) + "/docs/" + rid + "/";
-    }
-    const std::string etag = version.etag();
     std::string text;
-    json::append_item(text, document.text,
-                      {.rid = rid, .self = self, .etag = etag, .ts = version.ts, .lsn = {}});
+    ItemWriter(settings).append(text, document, version.docref);
     json::ParseOptions options;
     options.refuse_duplicate_names = false;
     return json::parse(text, arena, options);

@@ -52,7 +52,7 @@ uint64_t Window::wanted() const {
     return rows > UINT64_MAX - skips ? UINT64_MAX : rows + skips;
 }
 
-PageRun::PageRun(const PageRequest& request) : request_(request) {}
+PageRun::PageRun(const PageRequest& request) : request_(request), writer_(*request.settings) {}
 
 namespace {
 
@@ -82,7 +82,7 @@ void PageRun::add_row(const Value& row, const Docref& docref, std::string_view b
     if (request_.query.returns_whole_item()) {
         const auto document = json::decode_document(bytes);
         text.reserve(document->text.size() + 256);
-        partition::append_client_item(text, *request_.settings, *document, docref);
+        writer_.append(text, *document, docref);
         returned = document->text.size();
     } else {
         text = json::to_text(row, json::NumberForm::kCanonical);

@@ -105,6 +105,7 @@ private:
     Filter filter_;
     std::optional<RowMaker> rows_;
     std::optional<Window> window_;
+    partition::ItemWriter writer_;
     LoadedItem item_;
     std::vector<json::Value> row_values_;
     SortOrder order_;

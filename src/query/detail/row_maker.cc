@@ -19,15 +19,16 @@ Status LoadedItem::load(const PageRequest& request, std::string_view bytes,
         TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_));
         return {};
     }
-    texts_ = partition::system_texts(*request.settings, document_.header, docref);
-    const json::Member system[] = {
-        {"_rid", Value::string(texts_.rid)},
-        {"_self", Value::string(texts_.self)},
-        {"_etag", Value::string(arena_.copy('"' + texts_.etag + '"'))},
+    if (!writer_) writer_.emplace(*request.settings);
+    const json::SystemProperties system = writer_->system(document_.header, docref);
+    const json::Member members[] = {
+        {"_rid", Value::string(system.rid)},
+        {"_self", Value::string(system.self)},
+        {"_etag", Value::string(arena_.copy('"' + std::string(system.etag) + '"'))},
         {"_attachments", Value::string("attachments/")},
-        {"_ts", Value::integer(document_.header.ts)},
+        {"_ts", Value::integer(system.ts)},
     };
-    TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_, system));
+    TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_, members));
     return {};
 }
 

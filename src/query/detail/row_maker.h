@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ private:
     json::Arena arena_;
     json::Value value_;
     json::DocumentView document_;
-    partition::SystemTexts texts_;
+    std::optional<partition::ItemWriter> writer_;
 };
 
 /// Items to rows, for queries that need nothing but one item for its rows. Splits the WHERE clause
