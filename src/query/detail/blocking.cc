@@ -49,7 +49,7 @@ Status PageRun::run_blocking() {
 Status PageRun::feed_segment(const Segment& segment, QueryRun& run, std::vector<Value>& rows,
                              const std::function<void()>& take) {
     PartitionWork& work = work_of(segment.partition);
-    TRY(const SegmentFacts facts, facts_of(request_, segment));
+    TRY(SegmentFacts facts, facts_of(request_, segment));
     TRY(const bool answered, feed_from_index(segment, facts, run, rows, take));
     if (answered) return {};
     constexpr uint64_t kCountMax = 65'536;

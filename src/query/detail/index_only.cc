@@ -75,7 +75,7 @@ Result<bool> owns_prefix(const PageRequest& request, storage::PartitionId partit
 
 struct PageRun::IndexOnly {
     const Segment& segment;
-    const SegmentFacts& facts;
+    SegmentFacts& facts;
     QueryRun& run;
     std::vector<Value>& rows;
     const std::function<void()>& take;
@@ -103,11 +103,12 @@ Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
     }
     TRY(const bool few, expired_docrefs(request_, partition, only.expired));
     if (!few || (!only.segment.whole_partition && !only.expired.empty())) return false;
-    only.items = only.facts.items - std::min<uint64_t>(only.facts.items, only.expired.size());
+    TRY(const uint64_t items, only.facts.items());
+    only.items = items - std::min<uint64_t>(items, only.expired.size());
     return true;
 }
 
-Result<bool> PageRun::feed_from_index(const Segment& segment, const SegmentFacts& facts, QueryRun& run,
+Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts, QueryRun& run,
                                       std::vector<Value>& rows, const std::function<void()>& take) {
     const ItemNeeds& output = request_.query.output_needs();
     if (output.whole || output.paths.size() > 1) return false;

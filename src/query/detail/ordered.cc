@@ -316,14 +316,15 @@ Result<bool> OrderedSegment::matches(std::string_view document, Placed& placed) 
 Status OrderedSegment::open(uint64_t rows_wanted) {
     run_.work_of(segment_.partition);
     const Position& position = run_.resume_;
-    TRY(const SegmentFacts facts, facts_of(request(), segment_));
+    TRY(SegmentFacts facts, facts_of(request(), segment_));
     bool narrows = false;  // other paths say something
     for (const Conjunct& conjunct : run_.filter_.conjuncts) {
         const bool own = conjunct.condition && conjunct.condition->kind == Condition::Kind::kTerms &&
                          conjunct.condition->path == order().steps && order().composite == nullptr;
         narrows |= conjunct.condition && !own;
     }
-    const bool walkable = order().from_index && facts.index_complete;
+    // Between the entries of one key lie those of all others: its items are sorted instead.
+    const bool walkable = order().from_index && facts.index_complete && !segment_.one_key;
     if (!walkable) {
         TRY(Access access, choose_access(request(), segment_, facts, run_.filter_, false, kCountMax));
         return sort_all(std::move(access), rows_wanted);
@@ -331,14 +332,15 @@ Status OrderedSegment::open(uint64_t rows_wanted) {
     if (narrows) {
         // The walk looks at wanted/selectivity entries; the sort fetches every match. Counting stops
         // where what it costs is what the walk would cost at most.
-        const double balance = 20.0 * static_cast<double>(std::min(rows_wanted, facts.items)) *
-                               static_cast<double>(facts.items);
+        TRY(const uint64_t items, facts.items());
+        const double balance =
+            20.0 * static_cast<double>(std::min(rows_wanted, items)) * static_cast<double>(items);
         const auto cap = std::clamp<uint64_t>(static_cast<uint64_t>(std::sqrt(balance)), 256, kCountMax);
         TRY(Access access, choose_access(request(), segment_, facts, run_.filter_, false, cap));
         if (access.kind == Access::Kind::kStream && access.counted) {
             const uint64_t matches = std::max<uint64_t>(1, access.estimate);
             const uint64_t wanted = std::min(rows_wanted, matches);
-            const uint64_t visited = std::min(facts.items, wanted * (facts.items / matches + 1));
+            const uint64_t visited = std::min(items, wanted * (items / matches + 1));
             const uint64_t sort_cost = matches * (kFetchCost + kEntryCost);
             const uint64_t walk_cost = visited * (kFetchCost + kEntryCost);
             const uint64_t members_cost = matches * kEntryCost + visited * kEntryCost + wanted * kFetchCost;

@@ -254,7 +254,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     const int64_t began = request_.clock.monotonic_us();
     const Position resume = position_;
     const bool resumed = segment.resumed && !resume.docref.empty();
-    TRY(const SegmentFacts facts, facts_of(request_, segment));
+    TRY(SegmentFacts facts, facts_of(request_, segment));
     Access access;
     const bool terms_allowed = !resumed || resume.order == Position::Order::kTerms;
     if (resumed && resume.order == Position::Order::kTerms) {

@@ -84,7 +84,7 @@ private:
 
     // index_only.cc
     struct IndexOnly;
-    Result<bool> feed_from_index(const Segment& segment, const SegmentFacts& facts, QueryRun& run,
+    Result<bool> feed_from_index(const Segment& segment, SegmentFacts& facts, QueryRun& run,
                                  std::vector<json::Value>& rows, const std::function<void()>& take);
     Result<bool> feed_count(IndexOnly& only);
     Result<bool> feed_values(IndexOnly& only);

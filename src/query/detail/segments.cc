@@ -65,6 +65,7 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
             segment.scope.view = request.view.get();
             segment.scope.partition = identity.id;
             segment.scope.docref_bytes = 8 * (request.settings->key.level_count() + 1);
+            segment.one_key = !range.min.empty() && range == partition::range_of_key(range.min);
             if (!segment.whole_partition) {
                 const auto bounds = partition::docref_bounds(request.settings->key, range);
                 segment.scope.docref_begin = bounds.begin;
@@ -84,11 +85,8 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
 }
 
 Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment) {
-    SegmentFacts facts;
+    SegmentFacts facts(request, segment);
     const partition::Partition& part = *request.partitions[segment.partition];
-    TRY(const auto count, request.full_epk ? part.logical_totals(*request.view, *request.full_epk)
-                                           : part.totals(*request.view));
-    facts.items = static_cast<uint64_t>(std::max<int64_t>(0, count.items));
     if (!request.use_index || request.settings->indexing.mode == index::IndexingMode::kNone) {
         facts.index_complete = false;
     } else {
@@ -98,32 +96,62 @@ Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment
     return facts;
 }
 
+Result<uint64_t> SegmentFacts::items() {
+    if (items_) return *items_;
+    const partition::Partition& part = *request_->partitions[segment_->partition];
+    TRY(const auto count, request_->full_epk
+                              ? part.logical_totals(*request_->view, *request_->full_epk)
+                              : part.totals(*request_->view));
+    items_ = static_cast<uint64_t>(std::max<int64_t>(0, count.items));
+    return *items_;
+}
+
+namespace {
+
+/// Inside one key only the entries of single values are one run; between the values of a range lie
+/// those of all other keys.
+bool is_narrow(const Condition& condition, const Segment& segment) {
+    if (!segment.one_key) return true;
+    if (condition.kind != Condition::Kind::kTerms)
+        return std::all_of(condition.parts.begin(), condition.parts.end(),
+                           [&](const Condition& part) { return is_narrow(part, segment); });
+    return condition.test == nullptr &&
+           std::all_of(condition.ranges.begin(), condition.ranges.end(),
+                       [](const index::TermRange& range) { return range.single; });
+}
+
+}  // namespace
+
 Result<Access> choose_access(const PageRequest& request, const Segment& segment,
-                             const SegmentFacts& facts, const Filter& filter, bool terms_allowed,
+                             SegmentFacts& facts, const Filter& filter, bool terms_allowed,
                              uint64_t count_cap) {
     Access scan;
-    scan.estimate = facts.items;
     if (!facts.index_complete || !filter.is_served()) return scan;
     const IndexReader reader{request.query, request.parameters, segment.scope,
                              request.settings->path_key};
     std::vector<const Condition*> conditions;
     std::deque<ConditionProbe> probes;
     for (const Conjunct& conjunct : filter.conjuncts) {
-        if (!conjunct.condition) continue;
+        if (!conjunct.condition || !is_narrow(*conjunct.condition, segment)) continue;
         conditions.push_back(&*conjunct.condition);
         probes.emplace_back(reader, *conjunct.condition);
     }
-    // Fewer entries than this are worth fetching items one by one.
-    const uint64_t worthwhile = facts.items * kScanCost / (kFetchCost + kEntryCost) + 1;
+    if (conditions.empty()) return scan;
     const bool tests = conditions[0]->test != nullptr;
-    const uint64_t cap_max = std::min(count_cap, worthwhile);
+    uint64_t cap_max = count_cap;
+    uint64_t worthwhile = UINT64_MAX;
     size_t best = 0;
-    for (uint64_t cap = std::min(kFirstCap, cap_max);; cap = std::min(cap * kCapGrowth, cap_max)) {
+    for (uint64_t cap = std::min(kFirstCap, count_cap);; cap = std::min(cap * kCapGrowth, cap_max)) {
         for (size_t i = 0; i < probes.size(); ++i) {
             TRY_STATUS(probes[i].count_to(cap));
             if (probes[i].count() < probes[best].count()) best = i;
         }
         if (probes[best].is_known() || cap >= cap_max) break;
+        if (worthwhile != UINT64_MAX) continue;
+        // Fewer entries than this are worth fetching items one by one.
+        TRY(const uint64_t items, facts.items());
+        worthwhile = items * kScanCost / (kFetchCost + kEntryCost) + 1;
+        cap_max = std::min(count_cap, worthwhile);
     }
     const bool known = probes[best].is_known();
     if (!known && probes[best].count() >= worthwhile) return scan;
@@ -137,7 +165,7 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
         driver.is_member_path() && (!known || tests)) {
         access.kind = Access::Kind::kTerms;
         access.terms = &driver;
-        access.exact = conditions.size() == 1 && filter.is_exact();
+        access.exact = filter.conjuncts.size() == 1 && filter.is_exact();
         return access;
     }
     TRY(auto stream, probes[best].take_stream(kListMax));
@@ -145,11 +173,14 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     std::vector<DocrefStreamPtr> streams;
     streams.push_back(std::move(stream));
     bool enforces_all = true;
+    for (const Conjunct& conjunct : filter.conjuncts)
+        enforces_all &= conjunct.condition && is_narrow(*conjunct.condition, segment);
     for (size_t i = 0; i < conditions.size(); ++i) {
         if (i == best) continue;
         const Condition& other = *conditions[i];
         // Looking one item up in a run costs less than fetching it, if it is likely to be missing.
-        const bool rare = probes[i].count() * 2 < facts.items;
+        TRY(const uint64_t items, facts.items());
+        const bool rare = probes[i].count() * 2 < items;
         const bool cheap = other.is_single_term() ||
                            (probes[i].is_known() && probes[i].count() < 20 * (probes[best].count() + 1));
         DocrefStreamPtr more;
@@ -180,6 +211,11 @@ bool is_visible(const PageRequest& request, const partition::EpkRange& range, in
 Result<std::vector<std::optional<std::string>>> load_documents(const PageRequest& request,
                                                                storage::PartitionId partition,
                                                                const std::vector<Docref>& docrefs) {
+    if (docrefs.size() == 1) {
+        TRY(auto document, request.view->get(storage::Family::kItems,
+                                             storage::keys::item(partition, docrefs[0])));
+        return std::vector<std::optional<std::string>>{std::move(document)};
+    }
     std::vector<std::string> keys;
     keys.reserve(docrefs.size());
     for (const Docref& docref : docrefs) keys.push_back(storage::keys::item(partition, docref));

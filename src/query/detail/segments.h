@@ -18,6 +18,7 @@ struct Segment {
     partition::EpkRange range; ///< items outside do not belong to it
     index::PostingScope scope; ///< entries that may belong to it
     bool whole_partition = false;
+    bool one_key = false;      ///< one key, or one prefix of hierarchical keys: a short run of items
     bool resumed = false;      ///< the position lies in it
 };
 
@@ -42,15 +43,24 @@ struct Access {
 };
 
 /// Facts about a segment that the choice needs.
-struct SegmentFacts {
-    uint64_t items = 0;       ///< in the segment, about
+class SegmentFacts {
+public:
+    SegmentFacts(const PageRequest& request, const Segment& segment)
+        : request_(&request), segment_(&segment) {}
     bool index_complete = true;  ///< no item is missing from the index
+    /// Items of the segment's partition, or of its key. Read when first asked for.
+    Result<uint64_t> items();
+
+private:
+    const PageRequest* request_;
+    const Segment* segment_;
+    std::optional<uint64_t> items_;
 };
 Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment);
 
 /// Chooses by counting entries, up to a cap. `terms_allowed`: the page may leave in term order.
 Result<Access> choose_access(const PageRequest& request, const Segment& segment,
-                             const SegmentFacts& facts, const Filter& filter, bool terms_allowed,
+                             SegmentFacts& facts, const Filter& filter, bool terms_allowed,
                              uint64_t count_cap);
 
 /// A candidate with its document.
