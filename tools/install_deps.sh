@@ -3,7 +3,8 @@
 set -euo pipefail
 
 build="g++ cmake ninja-build pkg-config ccache mold librocksdb-dev libboost1.81-dev libssl-dev libsimdjson-dev
-       libfmt-dev libspdlog-dev libcli11-dev libabsl-dev libre2-dev libjemalloc-dev libgtest-dev libgmock-dev python3"
+       libfmt-dev libspdlog-dev libcli11-dev libabsl-dev libre2-dev libjemalloc-dev libgtest-dev libgmock-dev
+       libs2-dev libgeographiclib-dev python3"
 lint="clang-format clang-tidy"
 fuzz="clang libclang-rt-14-dev"
 bench="libbenchmark-dev libpq-dev postgresql nginx-light"

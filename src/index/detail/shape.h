@@ -1,0 +1,49 @@
+#pragma once
+
+#include <s2/mutable_s2shape_index.h>
+#include <s2/s2point.h>
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "index/geometry.h"
+
+/// What a geometry is made of: points on a sphere, and an index over its edges.
+namespace orrery::index::detail {
+
+struct Position {
+    double longitude = 0;
+    double latitude = 0;
+};
+using Ring = std::vector<Position>;  ///< closed: the first position is not repeated at the end
+
+/// The ellipsoid squeezed into a unit sphere: planes through the centre stay such planes, so that
+/// edges are great circles there, and a length on the ellipsoid is between kMetresMin and
+/// kMetresMax times the angle.
+S2Point to_sphere(Position position);
+Position from_sphere(const S2Point& point);
+inline constexpr double kMetresMax = 6378137.0;                             ///< equator
+inline constexpr double kMetresMin = kMetresMax * (1 - 1 / 298.257223563);  ///< pole
+
+/// Immutable once made; the edge index is built, so that threads may share it.
+struct Shape {
+    GeometryType type = GeometryType::kPoint;
+    S2Point point;                            ///< kPoint
+    Position position;                        ///< kPoint
+    std::vector<std::vector<Ring>> polygons;  ///< kPolygon, kMultiPolygon: outer ring, holes
+    MutableS2ShapeIndex edges;                ///< all but kPoint
+
+    bool is_point() const { return type == GeometryType::kPoint; }
+    bool is_polygonal() const { return type >= GeometryType::kPolygon; }
+};
+
+/// Reads and validates GeoJSON; null with a reason.
+std::unique_ptr<const Shape> read_shape(const json::Value& geojson, std::string& reason);
+
+/// Lengths and areas on the ellipsoid, in metres.
+double point_distance(const Position& a, const Position& b);
+double shape_distance(const Shape& a, const Shape& b);  ///< of shapes that do not meet
+double shape_area(const Shape& shape);
+
+}  // namespace orrery::index::detail

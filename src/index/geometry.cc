@@ -1,0 +1,98 @@
+#include "index/geometry.h"
+
+#include <s2/s2boolean_operation.h>
+#include <s2/s2contains_point_query.h>
+
+#include <algorithm>
+#include <array>
+
+#include "index/detail/shape.h"
+
+namespace orrery::index {
+namespace {
+
+using detail::Shape;
+using PolygonModel = S2BooleanOperation::PolygonModel;
+
+constexpr std::array<std::string_view, kGeometryTypeCount> kNames = {"Point", "LineString",
+                                                                     "Polygon", "MultiPolygon"};
+
+S2BooleanOperation::Options models(PolygonModel polygons) {
+    S2BooleanOperation::Options options;
+    options.set_polygon_model(polygons);
+    options.set_polyline_model(S2BooleanOperation::PolylineModel::CLOSED);
+    return options;
+}
+
+bool contains_point(const Shape& shape, const S2Point& point, S2VertexModel borders) {
+    return MakeS2ContainsPointQuery(&shape.edges, S2ContainsPointQueryOptions(borders))
+        .Contains(point);
+}
+
+bool meet(const Shape& a, const Shape& b) {
+    if (a.is_point() && b.is_point()) return a.point == b.point;
+    if (a.is_point()) return contains_point(b, a.point, S2VertexModel::CLOSED);
+    if (b.is_point()) return contains_point(a, b.point, S2VertexModel::CLOSED);
+    return S2BooleanOperation::Intersects(a.edges, b.edges, models(PolygonModel::CLOSED));
+}
+
+bool is_within(const Shape& a, const Shape& b) {
+    if (b.is_point()) return a.is_point() && a.point == b.point;
+    if (a.is_point())
+        return contains_point(b, a.point,
+                              b.is_polygonal() ? S2VertexModel::OPEN : S2VertexModel::CLOSED);
+    if (a.is_polygonal() && !b.is_polygonal()) return false;
+    if (!S2BooleanOperation::Contains(b.edges, a.edges, models(PolygonModel::CLOSED))) return false;
+    return !b.is_polygonal() ||
+           S2BooleanOperation::Intersects(b.edges, a.edges, models(PolygonModel::OPEN));
+}
+
+}  // namespace
+
+std::string_view geometry_type_name(GeometryType type) {
+    return kNames[static_cast<size_t>(type)];
+}
+
+std::optional<GeometryType> geometry_type(std::string_view name) {
+    const auto* found = std::find(kNames.begin(), kNames.end(), name);
+    if (found == kNames.end()) return std::nullopt;
+    return static_cast<GeometryType>(found - kNames.begin());
+}
+
+Geometry::Geometry(std::unique_ptr<const Shape> shape) : shape_(std::move(shape)) {}
+Geometry::Geometry(Geometry&&) noexcept = default;
+Geometry& Geometry::operator=(Geometry&&) noexcept = default;
+Geometry::~Geometry() = default;
+
+std::optional<Geometry> Geometry::parse(const json::Value& geojson, std::string* reason) {
+    std::string why;
+    std::unique_ptr<const Shape> shape = detail::read_shape(geojson, why);
+    if (shape != nullptr) return Geometry(std::move(shape));
+    if (reason != nullptr) *reason = std::move(why);
+    return std::nullopt;
+}
+
+GeometryType Geometry::type() const {
+    return shape_->type;
+}
+
+double Geometry::distance(const Geometry& other) const {
+    const Shape& a = *shape_;
+    const Shape& b = *other.shape_;
+    if (a.is_point() && b.is_point()) return detail::point_distance(a.position, b.position);
+    return meet(a, b) ? 0 : detail::shape_distance(a, b);
+}
+
+bool Geometry::within(const Geometry& other) const {
+    return is_within(*shape_, *other.shape_);
+}
+
+bool Geometry::intersects(const Geometry& other) const {
+    return meet(*shape_, *other.shape_);
+}
+
+double Geometry::area() const {
+    return detail::shape_area(*shape_);
+}
+
+}  // namespace orrery::index
