@@ -35,9 +35,11 @@ using testing_support::TestEngine;
 
 /// One change of the container, repeatable.
 struct Change {
-    enum class Kind { kUpsert, kRemove, kFlush } kind = Kind::kUpsert;
-    std::string body;
+    enum class Kind { kUpsert, kRemove, kFlush, kWait, kPolicy } kind = Kind::kUpsert;
+    std::string body;  ///< of the item; the policy
 };
+constexpr const char* kChangeNames[] = {"upsert", "remove", "flush", "wait", "policy"};
+constexpr int64_t kWaitSeconds = 3;
 
 struct Case {
     QueryContainerSpec spec;
@@ -58,6 +60,11 @@ void apply(QueryContainer& container, TestEngine& engine, const Change& change) 
         case Change::Kind::kFlush:
             CHECK(engine.engine().store().flush().ok());
             return;
+        case Change::Kind::kWait:
+            return;  // moves the clock, once for all containers
+        case Change::Kind::kPolicy:
+            CHECK(container.set_policy(change.body));
+            return;
     }
 }
 
@@ -76,9 +83,12 @@ std::vector<std::string> items_in_scope(const QueryContainer& container,
 
 /// What is wrong with the engine's answer; empty: nothing.
 std::string verdict(const QueryContainer& container, const Case& c,
-                    const std::vector<std::string>& items) {
+                    const std::vector<std::string>& items,
+                    std::map<std::string, uint64_t>* accesses = nullptr) {
     const Reference reference = ReferenceRun(items, c.options.parameters).run(c.query);
     const QueryOutcome outcome = container.query(c.query, c.options);
+    if (accesses != nullptr)
+        for (const std::string& access : outcome.accesses) ++(*accesses)[access];
     if (outcome.error.has_value() != reference.error.has_value()) {
         const bool order_refused = outcome.error && reference.sort_keys > 0 &&
                                    (c.may_refuse_order || !c.options.use_index) &&
@@ -111,7 +121,10 @@ private:
         TestEngine& engine = this->engine();
         auto container = QueryContainer::create(engine, c.spec);
         CHECK(container.has_value());
-        for (const Change& change : c.changes) apply(*container, engine, change);
+        for (const Change& change : c.changes) {
+            apply(*container, engine, change);
+            if (change.kind == Change::Kind::kWait) engine.clock().advance_seconds(kWaitSeconds);
+        }
         std::string message = verdict(*container, c, items_in_scope(*container, c.options));
         container->drop();
         return message;
@@ -175,18 +188,12 @@ std::string describe(const Case& c) {
     out += std::string("\nindex       ") + (c.options.use_index ? "used" : "not used");
     out += std::string("\npartitions  ") + (c.spec.several_partitions ? "several" : "one");
     out += "\npolicy      " + (c.spec.indexing_policy.empty() ? "default" : c.spec.indexing_policy);
+    out += "\nkey         " + c.spec.partition_key;
+    if (c.spec.default_ttl) out += "\ntime to live " + std::to_string(*c.spec.default_ttl);
     for (const Change& change : c.changes) {
-        switch (change.kind) {
-            case Change::Kind::kUpsert:
-                out += "\nupsert      " + change.body;
-                break;
-            case Change::Kind::kRemove:
-                out += "\nremove      " + change.body;
-                break;
-            case Change::Kind::kFlush:
-                out += "\nflush";
-                break;
-        }
+        std::string name = kChangeNames[static_cast<size_t>(change.kind)];
+        name.resize(12, ' ');
+        out += "\n" + name + change.body;
     }
     return out;
 }
@@ -195,14 +202,17 @@ std::string describe(const Case& c) {
 /// queries in between.
 class Round {
 public:
-    explicit Round(uint64_t seed) : seed_(seed), random_(seed) {}
+    using Accesses = std::map<std::string, uint64_t>;
+    Round(uint64_t seed, Accesses& accesses) : seed_(seed), random_(seed), accesses_(accesses) {}
 
     /// False after a difference.
     bool run(TestEngine& engine) {
         Case base;
         bool composites = false;
         bool complete = false;
-        base.spec.partition_key = "/pk";
+        base.spec.partition_key = random_.key_definition();
+        if (random_.chance(25)) base.spec.default_ttl = random_.chance(50) ? -1 : 8;
+        ttl_ = base.spec.default_ttl.has_value();
         base.spec.indexing_policy = random_.policy(composites, complete);
         base.may_refuse_order = !complete;
         std::vector<QueryContainer> containers;
@@ -215,13 +225,23 @@ public:
         }
         const auto change = [&](Change c) {
             for (QueryContainer& container : containers) apply(container, engine, c);
+            if (c.kind == Change::Kind::kWait) engine.clock().advance_seconds(kWaitSeconds);
             base.changes.push_back(std::move(c));
         };
-        for (uint64_t n = random_.below(60); n > 0; --n) change(upsert());
+        id_count_ = random_.chance(10) ? 300 : 70;
+        for (uint64_t n = random_.below(id_count_); n > 0; --n) change(upsert());
         bool ok = true;
         for (int i = 0; i < kQueriesPerRound && ok; ++i) {
             for (uint64_t n = random_.below(5); n > 0; --n) change(next_change());
             if (random_.chance(10)) change({Change::Kind::kFlush, ""});
+            if (ttl_ && random_.chance(30)) change({Change::Kind::kWait, ""});
+            if (random_.chance(2)) {
+                // While the index follows, what it serves is between two policies.
+                const std::string policy = random_.policy(composites, complete);
+                change({Change::Kind::kPolicy, policy.empty() ? kEverything : policy});
+                composites = false;
+                base.may_refuse_order = true;
+            }
             const auto query = random_.query(composites);
             base.query = query.text;
             base.options.parameters = query.parameters;
@@ -236,11 +256,12 @@ public:
 
 private:
     static constexpr int kQueriesPerRound = 15;
+    static constexpr const char* kEverything = R"({"includedPaths":[{"path":"/*"}]})";
 
     Change upsert() {
         // Some replace an item; its key may not change.
-        const std::string id = std::to_string(random_.below(70));
-        std::string body = random_.item(std::stoull(id));
+        const std::string id = std::to_string(random_.below(id_count_));
+        std::string body = random_.item(std::stoull(id), ttl_);
         const auto known = bodies_.find(id);
         if (known != bodies_.end()) {
             const auto key_of = [](const std::string& text) {
@@ -278,7 +299,8 @@ private:
             c.options = options;
             const std::string message =
                 verdict(container, c,
-                        options.partition_key.empty() ? all : items_in_scope(container, options));
+                        options.partition_key.empty() ? all : items_in_scope(container, options),
+                        &accesses_);
             if (message.empty()) continue;
             const auto [small, small_message] = Shrinker(c).shrink();
             ADD_FAILURE() << "seed " << seed_ << "\n"
@@ -294,7 +316,10 @@ private:
 
     const uint64_t seed_;
     QueryGenerator random_;
+    Accesses& accesses_;
     std::map<std::string, std::string> bodies_;  // by id
+    uint64_t id_count_ = 0;
+    bool ttl_ = false;
 };
 
 uint64_t environment(const char* name, uint64_t otherwise) {
@@ -309,15 +334,21 @@ TEST(QueryDifferential, EngineAnswersAsTheEvaluator) {
     const uint64_t seconds = environment("ORRERY_DIFFERENTIAL_SECONDS", 0);
     const auto started = std::chrono::steady_clock::now();
     std::unique_ptr<TestEngine> engine;
+    Round::Accesses accesses;
     uint64_t failures = 0;
     uint64_t rounds = 0;
     for (; failures < failures_max; ++rounds) {
         const auto passed = std::chrono::steady_clock::now() - started;
         if (seconds == 0 ? rounds >= kRounds : passed > std::chrono::seconds(seconds)) break;
         if (rounds % 100 == 0) engine = std::make_unique<TestEngine>();
-        if (!Round(first + rounds).run(*engine)) ++failures;
+        if (!Round(first + rounds, accesses).run(*engine)) ++failures;
     }
     std::printf("%llu rounds\n", static_cast<unsigned long long>(rounds));
+    // A comparison of scans with scans would prove nothing.
+    for (const char* access : {"points", "scan", "index", "index order", "sort", "index only"}) {
+        std::printf("  %-12s %llu\n", access, static_cast<unsigned long long>(accesses[access]));
+        EXPECT_GT(accesses[access], 0u) << access;
+    }
 }
 
 }  // namespace

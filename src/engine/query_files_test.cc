@@ -104,7 +104,9 @@ private:
         where_ = step.where;
         switch (step.kind) {
             case Kind::kContainer:
-                if (step.text.starts_with("pk=")) spec_.partition_key = step.text.substr(3);
+                if (step.text.starts_with("pk="))
+                    spec_.partition_key =
+                        R"({"paths":[")" + step.text.substr(3) + R"("],"kind":"Hash","version":2})";
                 return;
             case Kind::kItem:
                 return add(step.text);

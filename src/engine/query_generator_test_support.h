@@ -27,7 +27,7 @@ public:
         return one_of({R"("p1")", R"("p2")", R"("p3")", R"("p4")", "7"});
     }
 
-    std::string item(uint64_t number) {
+    std::string item(uint64_t number, bool with_ttl) {
         std::string out = R"({"id":"i)" + std::to_string(number) + R"(","pk":)" + partition_key();
         const auto member = [&](const char* name, uint64_t percent, const std::string& value) {
             if (chance(percent)) out += std::string(",\"") + name + "\":" + value;
@@ -40,6 +40,7 @@ public:
         member("o", 70, object(2));
         member("ü", 40, value(1));
         member("q\\\"t", 20, value(0));
+        if (with_ttl) member("ttl", 50, one_of({"1", "5", "20", "-1", "100"}));
         return out + "}";
     }
 
@@ -65,20 +66,39 @@ public:
         }
         text += " FROM c";
         if (join_) text += chance(80) ? " JOIN t IN c.arr" : " JOIN t IN c.o.l";
-        if (chance(85)) text += " WHERE " + condition(2);
+        if (chance(6)) {
+            text += " WHERE " + pinned();
+        } else if (chance(85)) {
+            text += " WHERE " + condition(2);
+        }
         Query out;
         out.text = text + tail;
-        out.parameters = "[";
-        for (size_t i = 0; i < parameters_.size(); ++i) {
-            if (i > 0) out.parameters += ',';
-            out.parameters +=
-                R"({"name":"@p)" + std::to_string(i) + R"(","value":)" + parameters_[i] + "}";
-        }
-        out.parameters += "]";
+        out.parameters = parameter_list();
         return out;
     }
 
-    /// An indexing policy as JSON; empty: the default one. Says whether it has composite indexes.
+    /// A query for ids whose every row is an item of its own.
+    Query id_query() {
+        parameters_.clear();
+        join_ = false;
+        Query out;
+        out.text = "SELECT VALUE c.id FROM c";
+        if (chance(70)) out.text += " WHERE " + condition(1);
+        if (chance(60)) out.text += " ORDER BY " + item_path() + one_of({"", " ASC", " DESC"});
+        out.parameters = parameter_list();
+        return out;
+    }
+
+    /// A partition key definition; a query within "pk" stays within a key or a prefix.
+    std::string key_definition() {
+        return one_of({R"({"paths":["/pk"],"kind":"Hash","version":2})",
+                       R"({"paths":["/pk"],"kind":"Hash","version":2})",
+                       R"({"paths":["/pk"],"kind":"Hash","version":1})",
+                       R"({"paths":["/pk","/id"],"kind":"MultiHash","version":2})"});
+    }
+
+    /// An indexing policy as JSON; empty: the default one. `composites`: it has composite indexes.
+    /// `complete`: it leaves no path out.
     std::string policy(bool& composites, bool& complete) {
         composites = false;
         complete = false;
@@ -105,6 +125,14 @@ public:
     }
 
 private:
+    std::string parameter_list() const {
+        std::string out = "[";
+        for (size_t i = 0; i < parameters_.size(); ++i) {
+            if (i > 0) out += ',';
+            out += R"({"name":"@p)" + std::to_string(i) + R"(","value":)" + parameters_[i] + "}";
+        }
+        return out + "]";
+    }
     std::string small_number() {
         if (chance(4)) return one_of({"null", R"("z")", "true"});
         return one_of({"0", "1", "2", "3", "-1", "0.5", "2.5", "-2", "1.0", "4"});
@@ -290,8 +318,20 @@ private:
             case 22:
                 return one_of({"true", "false", "null", "undefined", "1 = 1"});
             default:
-                return "c.pk = " + constant(partition_key());
+                return chance(50) ? "c.pk = " + constant(partition_key())
+                                  : "c.id = " + constant(R"("i)" + std::to_string(below(70)) + '"');
         }
+    }
+
+    /// Names items by id and key.
+    std::string pinned() {
+        std::string out;
+        for (uint64_t n = chance(60) ? 1 : 3; n > 0; --n) {
+            if (!out.empty()) out += " OR ";
+            out += "(c.id = " + constant(R"("i)" + std::to_string(below(70)) + '"') +
+                   " AND c.pk = " + constant(partition_key()) + ")";
+        }
+        return out;
     }
 
     // --- clauses

@@ -253,8 +253,13 @@ inline std::string compare_rows(const Reference& expected, std::vector<std::stri
     }
     const size_t begin = std::min<uint64_t>(expected.offset, rows.size());
     const size_t count = std::min<uint64_t>(expected.limit, rows.size() - begin);
-    if (actual.size() != count)
-        return std::to_string(actual.size()) + " rows instead of " + std::to_string(count);
+    if (actual.size() != count) {
+        const auto missing = take_out(rows, actual);
+        const auto strange = take_out(actual, rows);
+        return std::to_string(actual.size()) + " rows instead of " + std::to_string(count) +
+               (missing && count == rows.size() ? ", without " + *missing : "") +
+               (strange ? ", with " + *strange : "");
+    }
     if (!expected.ordered) {
         const auto strange = take_out(actual, rows);
         return strange ? "unexpected row " + *strange : "";

@@ -2,14 +2,15 @@
 
 #include <future>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/engine_test_support.h"
-#include "partition/client_item.h"
 #include "json/item.h"
 #include "json/parse.h"
+#include "partition/client_item.h"
 
 /// Containers for query tests: items go in by key, queries come out page by page.
 namespace orrery::engine::testing_support {
@@ -17,22 +18,26 @@ namespace orrery::engine::testing_support {
 inline constexpr uint32_t kUnlimitedPage = 1'000'000;
 
 struct QueryContainerSpec {
-    std::string partition_key = "/id";
+    /// JSON of the definition.
+    std::string partition_key = R"({"paths":["/id"],"kind":"Hash","version":2})";
     std::string indexing_policy;  ///< JSON; empty: the default
     bool several_partitions = false;
+    std::optional<int64_t> default_ttl;
 };
 
 struct QueryOutcome {
     std::optional<std::string> error;
     std::vector<std::string> rows;
     size_t pages = 0;
+    std::string continuation;        ///< of the last page
+    std::set<std::string> accesses;  ///< how partitions were read: "scan", "index", …
 };
 
 struct QueryOptions {
     uint32_t page_rows = kUnlimitedPage;
     std::string parameters = "null";
     bool use_index = true;
-    /// JSON array of the partition key to stay within; empty: the whole container.
+    /// JSON array of the partition key (or a prefix) to stay within; empty: the whole container.
     std::string partition_key;
 };
 
@@ -44,11 +49,7 @@ public:
                                                 const QueryContainerSpec& spec) {
         static int number = 0;
         if (engine.catalog().find_database("q") == nullptr) engine.create_database("q");
-        std::string body = R"({"id":"c)" + std::to_string(++number) +
-                           R"(","partitionKey":{"paths":[")" + spec.partition_key +
-                           R"("],"kind":"Hash","version":2})";
-        if (!spec.indexing_policy.empty()) body += R"(,"indexingPolicy":)" + spec.indexing_policy;
-        body += "}";
+        const std::string body = definition("c" + std::to_string(++number), spec);
         json::Arena arena;
         catalog::ThroughputRequest throughput;
         if (spec.several_partitions) throughput.manual = 30'000;
@@ -56,7 +57,16 @@ public:
             engine.catalog().create_container("q", *json::parse(body, arena), throughput, false);
         if (!made.ok()) return std::nullopt;
         CHECK(!spec.several_partitions || (*made)->ranges->ranges.size() > 1);
-        return QueryContainer(engine, *made);
+        return QueryContainer(engine, *made, spec);
+    }
+    /// Replaces the indexing policy; the index follows in the background.
+    bool set_policy(const std::string& policy) {
+        spec_.indexing_policy = policy;
+        json::Arena arena;
+        auto replaced = engine_->catalog().replace_container(
+            "q", container_->id, *json::parse(definition(container_->id, spec_), arena), "");
+        if (replaced.ok()) container_ = *replaced;
+        return replaced.ok();
     }
     void drop() { CHECK(engine_->catalog().delete_container("q", container_->id, "").ok()); }
 
@@ -80,7 +90,8 @@ public:
         do {
             auto feed = engine_->engine().read_feed(*container_, request);
             CHECK(feed.ok());
-            for (const auto& item : feed->items) out.push_back(partition::client_item(*container_->settings, item));
+            for (const auto& item : feed->items)
+                out.push_back(partition::client_item(*container_->settings, item));
             request.continuation = feed->continuation;
         } while (!request.continuation.empty());
         return out;
@@ -89,44 +100,54 @@ public:
     /// All pages of a query.
     QueryOutcome query(const std::string& text, const QueryOptions& options = {}) const {
         QueryOutcome outcome;
+        do {
+            next_page(text, options, outcome);
+            if (outcome.pages > 100'000) outcome.error = "it does not end";
+        } while (!outcome.error && !outcome.continuation.empty());
+        return outcome;
+    }
+    /// Adds the next page to `outcome`.
+    void next_page(const std::string& text, const QueryOptions& options,
+                   QueryOutcome& outcome) const {
         json::Arena arena;
         QueryRequest request;
         request.text = text;
         request.parameters = *json::parse(options.parameters, arena);
         request.items_max = options.page_rows;
         request.use_index = options.use_index;
+        request.continuation = outcome.continuation;
         if (!options.partition_key.empty()) {
             auto components = partition::parse_partition_key_header(options.partition_key, arena);
             CHECK(components.ok());
-            request.full_epk =
-                partition::effective_partition_key(container_->settings->key, *components).value();
-            request.range = partition::range_of_key(*request.full_epk);
+            const auto& key = container_->settings->key;
+            const std::string epk = partition::effective_partition_key(key, *components).value();
+            request.range = partition::range_of_key(epk);
+            if (components->size() == key.paths.size()) request.full_epk = epk;
         }
-        do {
-            auto answer = engine_->engine().query(*container_, request);
-            if (!answer.ok()) {
-                outcome.error = answer.error().message;
-                return outcome;
-            }
-            ++outcome.pages;
-            auto& rows = answer->page.rows;
-            if (rows.size() > options.page_rows) {
-                outcome.error = "a page of " + std::to_string(rows.size()) + " rows";
-                return outcome;
-            }
-            for (std::string& row : rows) outcome.rows.push_back(std::move(row));
-            request.continuation = answer->continuation;
-            if (outcome.pages > 100'000) {
-                outcome.error = "it does not end";
-                return outcome;
-            }
-        } while (!request.continuation.empty());
-        return outcome;
+        auto answer = engine_->engine().query(*container_, request);
+        if (!answer.ok()) {
+            outcome.error = answer.error().message;
+            return;
+        }
+        ++outcome.pages;
+        for (const auto& access : answer->page.accesses) outcome.accesses.insert(access.access);
+        auto& rows = answer->page.rows;
+        if (rows.size() > options.page_rows)
+            outcome.error = "a page of " + std::to_string(rows.size()) + " rows";
+        for (std::string& row : rows) outcome.rows.push_back(std::move(row));
+        outcome.continuation = answer->continuation;
     }
 
 private:
-    QueryContainer(TestEngine& engine, catalog::ContainerPtr container)
-        : engine_(&engine), container_(std::move(container)) {}
+    QueryContainer(TestEngine& engine, catalog::ContainerPtr container, QueryContainerSpec spec)
+        : engine_(&engine), container_(std::move(container)), spec_(std::move(spec)) {}
+
+    static std::string definition(const std::string& id, const QueryContainerSpec& spec) {
+        std::string body = R"({"id":")" + id + R"(","partitionKey":)" + spec.partition_key;
+        if (!spec.indexing_policy.empty()) body += R"(,"indexingPolicy":)" + spec.indexing_policy;
+        if (spec.default_ttl) body += R"(,"defaultTtl":)" + std::to_string(*spec.default_ttl);
+        return body + "}";
+    }
 
     bool execute(partition::OperationKind kind, std::string id, std::string body,
                  const std::string& keyed) {
@@ -155,6 +176,7 @@ private:
 
     TestEngine* engine_;
     catalog::ContainerPtr container_;
+    QueryContainerSpec spec_;
 };
 
 }  // namespace orrery::engine::testing_support
