@@ -62,6 +62,7 @@ struct QueryRequest {
     json::Value parameters;  ///< array of {name, value}, or undefined
     partition::EpkRange range;
     std::optional<std::string> full_epk;  ///< the key given by header, if it is a full one
+    bool over_container = false;          ///< the request names neither a key nor a range
     std::string continuation;
     uint32_t items_max = 100;
     std::function<bool()> cancelled;  ///< true once nobody waits for the answer; may be empty

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "engine/engine.h"
 #include "json/write.h"
+#include "query/key_ranges.h"
 #include "query/page.h"
 #include "query/rewrite.h"
 
@@ -31,14 +32,28 @@ meter::Charge price(const query::PageAnswer& page) {
     return charge + meter::query_bytes(page.retrieved_bytes, page.returned_bytes);
 }
 
+/// The service refuses over several keys what its clients could not merge. An application that got
+/// an answer here would fail there.
+Status check_merge(const catalog::Container& container, const query::CompiledQuery& compiled,
+                   const query::Parameters& parameters) {
+    if (!compiled.composes_aggregates()) return {};
+    const auto ranges = query::key_ranges(compiled, parameters, container.settings->key);
+    query::PlanScope scope;
+    scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();
+    scope.one_range = true;
+    return query::make_plan(compiled, parameters, scope).status().clone();
+}
+
 }  // namespace
 
 Result<QueryAnswer> Engine::query(const catalog::Container& container, const QueryRequest& request) const {
     const int64_t started = deps_.clock.monotonic_us();
     TRY(const auto compiled, query::compile(request.text));
+    TRY_STATUS(compiled->check_runnable());
     query::Environment environment;
     environment.clock = &deps_.clock;
     TRY(const auto parameters, query::Parameters::bind(*compiled, request.parameters, environment));
+    if (request.over_container) TRY_STATUS(check_merge(container, *compiled, parameters));
     const std::string parameter_text =
         request.parameters.is_array() ? json::to_text(request.parameters) : std::string();
     const uint64_t scope = scope_hash(container, request.range, query::resume_identity(*compiled), parameter_text);

@@ -312,7 +312,7 @@ void Binder::order_by_rank(const ast::Query& q) {
                 "The ORDER BY RANK clause must be followed by a VectorDistance and/or "
                 "a FullTextScore function call.");
     }
-    plain_error(errors::not_supported("The ORDER BY RANK clause", "Remove it from the query."));
+    refuse(errors::not_supported("The ORDER BY RANK clause", "Remove it from the query."));
 }
 
 BoundCount Binder::count(const Expr* e, std::string_view code, std::string_view message) {

@@ -93,6 +93,9 @@ private:
     Bound aggregate(const ast::Expr& e, const FunctionSpec& spec, Scope& scope);
     bool check_count(const ast::Expr& e, const FunctionSpec& spec);
     Bound refused_function(const ast::Expr& e, const FunctionSpec& spec);
+    Bound spatial(const ast::Expr& e, const FunctionSpec& spec,
+                  std::span<const Node* const> nodes);
+    SpatialNode::Argument spatial_argument(const ast::Expr& e, const Node* node);
     Bound subquery(const ast::Expr& e, Scope& scope);
 
     /// The operands, their weights added to `weight`; `constant` tells whether all are constant.
@@ -105,6 +108,10 @@ private:
     static const Binding* find(std::string_view name, const Scope& scope, const Scope*& owner);
     void plain_error(Error error) {
         if (!plain_error_) plain_error_ = std::move(error);
+    }
+
+    void refuse(Error error) {
+        if (!query_.refusal_) query_.refusal_ = std::move(error);
     }
 
     template <typename T, typename... Args>

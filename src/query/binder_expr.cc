@@ -419,8 +419,57 @@ Bound Binder::call(const Expr& e, Scope& scope) {
     if (spec->family == FunctionFamily::kConditional)
         return folded({make<ConditionalNode>(nodes[0], nodes[1], nodes[2]), weight, nullptr},
                       constant);
+    if (spec->family == FunctionFamily::kSpatial && !constant) return spatial(e, *spec, nodes);
     return folded({make<CallNode>(spec->call, nodes), std::max<uint64_t>(weight, 1), nullptr},
-                  constant && spec->family == FunctionFamily::kPure);
+                  constant && spec->family != FunctionFamily::kVolatile);
+}
+
+namespace {
+
+/// Nothing but literals, however large: ones that are too large to be kept as values, too.
+bool is_literal(const Expr& e) {
+    const bool composed = e.kind == ExprKind::kArray || e.kind == ExprKind::kObject ||
+                          (e.kind == ExprKind::kUnary && e.ops[0] != Op::kNot);
+    if (!composed) return e.kind == ExprKind::kLiteral;
+    return std::all_of(e.args.begin(), e.args.end(),
+                       [](const Expr* part) { return is_literal(*part); });
+}
+
+}  // namespace
+
+SpatialNode::Argument Binder::spatial_argument(const Expr& e, const Node* node) {
+    using Source = SpatialNode::Argument::Source;
+    SpatialNode::Argument argument{.node = node};
+    if (e.kind == ExprKind::kParameter) {
+        argument.source = Source::kParameter;
+        argument.parameter = parameter(e.name);
+        std::vector<uint32_t>& known = query_.geometry_parameters_;
+        if (std::find(known.begin(), known.end(), argument.parameter) == known.end())
+            known.push_back(argument.parameter);
+        return argument;
+    }
+    if (node->constant() == nullptr && !is_literal(e)) return argument;
+    scratch_.clear();
+    EvalContext context;
+    context.arena = &scratch_;
+    context.begin_item();
+    auto geometry = index::Geometry::parse(node->eval(context));
+    if (context.failed()) return argument;
+    argument.source = Source::kConstant;
+    if (geometry) {
+        query_.geometries_.push_back(std::make_unique<const index::Geometry>(std::move(*geometry)));
+        argument.constant = query_.geometries_.back().get();
+    }
+    return argument;
+}
+
+Bound Binder::spatial(const Expr& e, const FunctionSpec& spec, std::span<const Node* const> nodes) {
+    const auto relation = spatial_relation(spec.name);
+    if (!relation) return {make<CallNode>(spec.call, nodes), 1, nullptr};
+    const auto* node = make<SpatialNode>(*relation, spatial_argument(*e.args[0], nodes[0]),
+                                         spatial_argument(*e.args[1], nodes[1]));
+    query_.spatial_calls_.emplace(&e, node);
+    return {node, 1, nullptr};
 }
 
 Bound Binder::refused_function(const Expr& e, const FunctionSpec& spec) {
@@ -448,9 +497,11 @@ Bound Binder::refused_function(const Expr& e, const FunctionSpec& spec) {
             return nothing();
         }
     }
-    diagnostics_->add(
-        "", e.range,
-        fmt::format("The {} function is not supported by this server version.", e.name));
+    // Clients may still have the query taken apart; whoever wants it answered is told.
+    Diagnostics refusal(query_.text());
+    refusal.add("", e.range,
+                fmt::format("The {} function is not supported by this server version.", e.name));
+    refuse(refusal.to_error());
     return nothing();
 }
 

@@ -1,16 +1,20 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
+#include "index/geometry.h"
 #include "json/select.h"
 #include "query/item_needs.h"
 #include "query/level.h"
 #include "query/like.h"
 #include "query/parser.h"
+#include "query/spatial.h"
 #include "query/values.h"
 
 namespace orrery::query {
@@ -28,6 +32,13 @@ public:
     const Level& root() const { return *root_; }
     /// Names with '@', in order of first use.
     const std::vector<std::string_view>& parameters() const { return parameters_; }
+    /// Indexes of parameters that are used as geometries.
+    const std::vector<uint32_t>& geometry_parameters() const { return geometry_parameters_; }
+    /// How a call that relates an item to a constant geometry was compiled; null for other calls.
+    const SpatialNode* spatial_call(const ast::Expr& call) const {
+        const auto found = spatial_calls_.find(&call);
+        return found == spatial_calls_.end() ? nullptr : found->second;
+    }
     uint32_t slot_count() const { return slot_count_; }
 
     /// Each item yields its rows by itself: run_item() does everything. False with ORDER BY, GROUP
@@ -38,6 +49,8 @@ public:
     /// Every row is an unchanged item (SELECT *, SELECT VALUE c), whose bytes can be copied.
     bool returns_whole_item() const { return returns_whole_item_; }
     bool has_udf() const { return has_udf_; }
+    /// Valid, but it uses what this server does not carry out: 400 for whoever runs it.
+    Status check_runnable() const { return refusal_ ? Status(*refusal_) : Status(); }
     /// An aggregate inside a larger expression of the SELECT clause: `SUM(c.a) / 2`.
     bool composes_aggregates() const { return composes_aggregates_; }
     /// The name under which WHERE and SELECT see the item itself; empty when they do not.
@@ -59,6 +72,7 @@ private:
     bool returns_whole_item_ = false;
     bool has_udf_ = false;
     bool composes_aggregates_ = false;
+    std::optional<Error> refusal_;
     std::string_view item_alias_;
     ItemNeeds needs_;
     ItemNeeds output_needs_;
@@ -66,6 +80,9 @@ private:
     // What nodes point to and an arena cannot destroy.
     std::vector<std::unique_ptr<const LikePattern>> patterns_;
     std::vector<std::unique_ptr<const ValueSet>> sets_;
+    std::vector<std::unique_ptr<const index::Geometry>> geometries_;
+    std::vector<uint32_t> geometry_parameters_;
+    std::unordered_map<const ast::Expr*, const SpatialNode*> spatial_calls_;
 };
 
 /// Binds names and compiles; reports every mistake it finds, as the service words it.

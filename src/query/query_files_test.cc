@@ -101,6 +101,10 @@ private:
             error = query.error().message;
             return out;
         }
+        if (const Status runnable = (*query)->check_runnable(); !runnable.ok()) {
+            error = runnable.error().message;
+            return out;
+        }
         for (const PrintForm form : {PrintForm::kOneLine, PrintForm::kLines}) {
             const std::string printed = to_text((*query)->syntax(), form);
             auto again = parse_query(printed);

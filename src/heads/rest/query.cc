@@ -36,6 +36,7 @@ Status run_item_query(const CallPtr& call) {
     request.parameters = parsed.parameters;
     request.range = scope.range;
     if (scope.full_key) request.full_epk = scope.epk;
+    request.over_container = scope.served == nullptr && scope.range == partition::EpkRange();
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
     TRY(request.items_max, page_size(*call));
     TRY(request.token_bytes_max, token_limit(call->headers));
@@ -63,6 +64,7 @@ void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std:
         TRY(const auto body, parse_body(*call));
         TRY(const auto parsed, query_of(body->value));
         TRY(const auto compiled, query::compile(parsed.text));
+        TRY_STATUS(compiled->check_runnable());
         TRY(const auto parameters, query::Parameters::bind(*compiled, parsed.parameters));
         query::QueryRun query(*compiled, parameters);
         std::vector<std::string> texts;

@@ -257,6 +257,7 @@ public:
     /// How far a segment has looked that ran out of time.
     struct Frontier {
         std::string term;
+        std::string key;
         std::string docref;
     };
     const Frontier& frontier() const { return frontier_; }
@@ -454,7 +455,8 @@ Status OrderedSegment::scan_undefined() {
             break;
         }
         if (!whole)
-            frontier_ = {index::term_ranges::undefined().begin, std::string(batch.back().docref.bytes())};
+            frontier_ = {index::term_ranges::undefined().begin, index::term_ranges::undefined().begin,
+                         std::string(batch.back().docref.bytes())};
         for (Candidate& candidate : batch) {
             ++report_.candidates;
             TRY_STATUS(item_.load(request(), candidate.document, candidate.docref));
@@ -564,6 +566,7 @@ Status OrderedSegment::walk() {
         }
         if (group.empty()) {
             frontier_.term.assign(term);
+            frontier_.key.assign(term);
             frontier_.docref.assign(postings_->docref());
         }
         postings_->next();
@@ -601,7 +604,8 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
     }
     if (sort) {
         std::sort(found.begin(), found.end(), Before(order()));
-        if (!found.empty()) frontier_ = {found.back().term, std::string(found.back().docref.bytes())};
+        if (!found.empty())
+            frontier_ = {found.back().term, found.back().key, std::string(found.back().docref.bytes())};
     }
     for (Placed& placed : found) ready_.push_back(std::move(placed));
     return {};
@@ -609,19 +613,26 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
 
 // --- the page -----------------------------------------------------------------------------------
 
-/// The uncut key of the position's item. A cut term stands for several keys: the item itself knows,
-/// if it is still there. A token without the term has no other way.
+/// The whole key of the position's item. A cut term stands for several keys: the item itself knows,
+/// if it is as it was; else the key's first bytes. What agrees with those is then returned again
+/// rather than lost.
 Status PageRun::find_position_key() {
     position_key_ = resume_.term;
+    if (!resume_.key.empty()) {
+        position_key_ = resume_.key;
+        if (order_.backward) position_key_.append(16, '\xFF');
+    }
     const auto docref = Docref::from_bytes(resume_.docref);
     if (resume_.order != Position::Order::kSorted || !docref) return {};
+    if (!resume_.term.empty() && resume_.key.empty()) return {};
     for (const partition::Partition* partition : request_.partitions) {
         TRY(auto found, load_documents(request_, partition->identity().id, {*docref}));
         if (!found[0]) continue;
         TRY_STATUS(item_.load(request_, *found[0], *docref));
         const std::string term = sort_key(item_, true);
+        const std::string key = sort_key(item_, false);
         if (resume_.term.empty()) resume_.term = position_.term = term;
-        if (term == resume_.term) position_key_ = sort_key(item_, false);
+        if (term == resume_.term && key.starts_with(resume_.key)) position_key_ = key;
         return {};
     }
     if (!resume_.term.empty()) return {};
@@ -645,9 +656,12 @@ Status PageRun::run_ordered() {
     };
     std::vector<OrderedSegment*> heap;
     const Position& resume = resume_;
-    const auto place = [&](std::string_view term, std::string_view docref, uint64_t item_rows) {
+    const auto place = [&](std::string_view term, std::string_view key, std::string_view docref,
+                           uint64_t item_rows) {
+        constexpr size_t kKeyBytesMax = 1024;
         position_.order = Position::Order::kSorted;
         position_.term = term;
+        position_.key = key == term ? std::string_view() : key.substr(0, kKeyBytesMax);
         position_.docref = docref;
         position_.item_rows = item_rows;
     };
@@ -682,12 +696,12 @@ Status PageRun::run_ordered() {
             TRY(step, take_item(head.document, head.docref, Found::kMatched, segment.partition(), rows_done));
         }
         if (step == Step::kPageFull) {
-            if (rows_done > 0) place(head.term, head.docref.bytes(), rows_done);
+            if (rows_done > 0) place(head.term, head.key, head.docref.bytes(), rows_done);
             more_ = true;
             break;
         }
         if (step == Step::kClosed) break;
-        place(head.term, head.docref.bytes(), 0);
+        place(head.term, head.key, head.docref.bytes(), 0);
         segment.pop();
         TRY(const bool any, segment.advance());
         if (any) {
@@ -699,7 +713,7 @@ Status PageRun::run_ordered() {
     }
     if (late != nullptr) {
         // The next page starts where this segment stands; the others look there again.
-        if (!late->frontier().term.empty()) place(late->frontier().term, late->frontier().docref, 0);
+        if (!late->frontier().term.empty()) place(late->frontier().term, late->frontier().key, late->frontier().docref, 0);
         more_ = true;
     }
     for (OrderedSegment& segment : segments) answer_.accesses.push_back(std::move(segment.report()));

@@ -135,6 +135,7 @@ Result<PageAnswer> PageRun::run() {
         if (answer_.position.size() > request_.position_bytes_max &&
             position_.order == Position::Order::kSorted) {
             position_.term.clear();
+            position_.key.clear();
             answer_.position = position_.encode();
         }
     }

@@ -12,6 +12,7 @@ std::string Position::encode() const {
     append_bytes(out, segment_max);
     append_u64_le(out, path);
     append_bytes(out, term);
+    append_bytes(out, key);
     append_bytes(out, docref);
     append_varint(out, item_rows);
     append_varint(out, skipped);
@@ -28,6 +29,7 @@ Result<Position> Position::decode(std::string_view bytes) {
     out.segment_max = std::string(reader.bytes());
     out.path = reader.u64_le();
     out.term = std::string(reader.bytes());
+    out.key = std::string(reader.bytes());
     out.docref = std::string(reader.bytes());
     out.item_rows = reader.varint();
     out.skipped = reader.varint();

@@ -23,6 +23,8 @@ struct Position {
     std::string segment_max;
     uint64_t path = 0;   ///< kTerms: hash of the path
     std::string term;    ///< kTerms, kSorted
+    /// kSorted, where the term is cut: the first bytes of the whole key, in case the item changes.
+    std::string key;
     std::string docref;  ///< last item reached
     /// > 0: so many rows of that item are out, it is not done; 0: it is done.
     uint64_t item_rows = 0;
