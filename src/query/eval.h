@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,10 @@
 #include "json/value.h"
 #include "query/limits.h"
 #include "query/udf.h"
+
+namespace orrery::index {
+class Geometry;
+}  // namespace orrery::index
 
 namespace orrery::query {
 
@@ -35,6 +40,8 @@ inline Truth negate(Truth t) {
 struct EvalContext {
     json::Value* slots = nullptr;             ///< aliases, group keys, aggregates; see level.h
     const json::Value* parameters = nullptr;  ///< by index of CompiledQuery
+    /// Parameters that are used as geometries, by index; null where one is none.
+    const std::shared_ptr<const index::Geometry>* geometries = nullptr;
     json::Arena* arena = nullptr;
     UdfHost* udf = nullptr;
     const Clock* clock = nullptr;

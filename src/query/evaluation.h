@@ -16,6 +16,7 @@ public:
         if (query.slot_count() > std::size(fixed_)) more_.resize(query.slot_count());
         context.slots = more_.empty() ? fixed_ : more_.data();
         context.parameters = parameters.values().data();
+        if (!parameters.geometries().empty()) context.geometries = parameters.geometries().data();
         context.udf = parameters.environment().udf;
         context.clock = parameters.environment().clock;
         context.static_now_us = parameters.start_us();

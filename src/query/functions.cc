@@ -21,12 +21,6 @@ constexpr std::array kOthers = {
     FunctionSpec{"MAKELIST", 1, 1, kAggregate, nullptr},
     FunctionSpec{"MAKESET", 1, 1, kAggregate, nullptr},
     FunctionSpec{"IIF", 3, 3, kConditional, nullptr},
-    FunctionSpec{"ST_DISTANCE", 2, 2, kSpatial, nullptr},
-    FunctionSpec{"ST_WITHIN", 2, 2, kSpatial, nullptr},
-    FunctionSpec{"ST_INTERSECTS", 2, 2, kSpatial, nullptr},
-    FunctionSpec{"ST_AREA", 1, 1, kSpatial, nullptr},
-    FunctionSpec{"ST_ISVALID", 1, 1, kSpatial, nullptr},
-    FunctionSpec{"ST_ISVALIDDETAILED", 1, 1, kSpatial, nullptr},
     FunctionSpec{"VECTORDISTANCE", 2, 4, kVector, nullptr},
     FunctionSpec{"FULLTEXTCONTAINS", 2, 2, kFullText, nullptr},
     FunctionSpec{"FULLTEXTCONTAINSALL", 2, kAnyCount, kFullText, nullptr},
@@ -43,8 +37,9 @@ constexpr std::array kOthers = {
 const std::vector<FunctionSpec>& all_functions() {
     static const std::vector<FunctionSpec> kAll = [] {
         std::vector<FunctionSpec> all(kOthers.begin(), kOthers.end());
-        for (const auto group : {string_functions(), conversion_functions(), math_functions(),
-                                 array_functions(), date_functions(), type_functions()})
+        for (const auto group :
+             {string_functions(), conversion_functions(), math_functions(), array_functions(),
+              date_functions(), type_functions(), spatial_functions()})
             all.insert(all.end(), group.begin(), group.end());
         std::sort(all.begin(), all.end(),
                   [](const FunctionSpec& a, const FunctionSpec& b) { return a.name < b.name; });

@@ -18,7 +18,7 @@ enum class FunctionFamily : uint8_t {
     kVolatile,     ///< time, chance
     kAggregate,    ///< no `call`; evaluated by the level
     kConditional,  ///< IIF: compiled to the operator
-    kSpatial,
+    kSpatial,      ///< pure; over values that no index term holds
     kVector,
     kFullText,
     kUnsupported,  ///< known to the service, not offered here
@@ -44,5 +44,6 @@ std::span<const FunctionSpec> math_functions();
 std::span<const FunctionSpec> array_functions();
 std::span<const FunctionSpec> date_functions();
 std::span<const FunctionSpec> type_functions();
+std::span<const FunctionSpec> spatial_functions();
 
 }  // namespace orrery::query

@@ -131,6 +131,10 @@ Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& lis
         if (bound.values_[i].is_undefined())
             return errors::bad_request(fmt::format(
                 "The query uses the parameter '{}', which has no value.", query.parameters()[i]));
+    if (!query.geometry_parameters().empty()) bound.geometries_.resize(bound.values_.size());
+    for (const uint32_t i : query.geometry_parameters())
+        if (auto geometry = index::Geometry::parse(bound.values_[i]))
+            bound.geometries_[i] = std::make_shared<const index::Geometry>(std::move(*geometry));
     for (const BoundCount* count : {&query.root().top, &query.root().offset, &query.root().limit})
         if (count->kind == BoundCount::Kind::kParameter)
             TRY_STATUS(check_count_parameter(query, *count, bound.values_[count->parameter]));

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "index/geometry.h"
 #include "json/item.h"
 #include "json/value.h"
 #include "query/compile.h"
@@ -42,11 +43,16 @@ public:
                                    const Environment& environment = {});
 
     const std::vector<json::Value>& values() const { return values_; }
+    /// Those that the query uses as geometries, by the same index, read; empty if it uses none so.
+    const std::vector<std::shared_ptr<const index::Geometry>>& geometries() const {
+        return geometries_;
+    }
     const Environment& environment() const { return environment_; }
     int64_t start_us() const { return start_us_; }
 
 private:
     std::vector<json::Value> values_;  // by index of CompiledQuery::parameters()
+    std::vector<std::shared_ptr<const index::Geometry>> geometries_;
     Environment environment_;
     int64_t start_us_ = 0;
 };
