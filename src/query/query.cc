@@ -100,7 +100,9 @@ Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view 
     TRY(auto syntax, parse_condition(text));
     if (syntax->query->sources.size() > 1)
         return errors::bad_request("A patch condition is of the form FROM c WHERE <expression>.");
-    return compile_syntax(std::move(syntax));
+    TRY(auto query, compile_syntax(std::move(syntax)));
+    TRY_STATUS(query->check_runnable());
+    return query;
 }
 
 Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& list,
