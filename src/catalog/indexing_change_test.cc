@@ -245,6 +245,10 @@ TEST_F(IndexingChangeTest, WritersGoOn) {
         EXPECT_TRUE(replaced.ok()) << message_of(replaced);
         std::this_thread::sleep_for(std::chrono::milliseconds(i % 3 * 10));
     }
+    // Once the last change is carried out, the settings rest while the writers go on.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (checked == 0 && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stop = true;
     for (std::thread& thread : threads) thread.join();
     EXPECT_GT(checked, 0);
