@@ -58,28 +58,32 @@ Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token, 
     return position;
 }
 
-std::string ContinuationTokens::encode_query(std::string_view position, uint64_t scope_hash) const {
+std::string ContinuationTokens::encode_query(const QueryToken& token, uint64_t scope_hash) const {
     std::string payload(1, static_cast<char>(kQuery));
     append_u64_le(payload, scope_hash);
-    append_bytes(payload, position);
+    append_u64_le(payload, token.pass);
+    append_bytes(payload, token.position);
     return seal(std::move(payload));
 }
 
 size_t ContinuationTokens::payload_bytes(size_t token_bytes) {
-    constexpr size_t kAround = 1 + 8 + 3 + kMacBytes;  // kind, scope, length
+    constexpr size_t kAround = 1 + 8 + 8 + 3 + kMacBytes;  // kind, scope, pass, length
     const size_t bytes = token_bytes / 4 * 3;
     return bytes - std::min(bytes, kAround);
 }
 
-Result<std::string> ContinuationTokens::decode_query(std::string_view token, uint64_t expected_scope_hash) const {
+Result<ContinuationTokens::QueryToken> ContinuationTokens::decode_query(std::string_view token,
+                                                                        uint64_t expected_scope_hash) const {
     const Result<std::string> payload = open(token);
     if (!payload.ok()) return payload.error();
     ByteReader reader(*payload);
     const uint8_t kind = reader.u8();
     const uint64_t scope = reader.u64_le();
-    const std::string_view position = reader.bytes();
+    QueryToken out;
+    out.pass = reader.u64_le();
+    out.position = std::string(reader.bytes());
     if (!reader.ok() || !reader.at_end() || kind != kQuery || scope != expected_scope_hash) return bad_token();
-    return std::string(position);
+    return out;
 }
 
 }  // namespace orrery::engine

@@ -23,10 +23,14 @@ public:
     /// 400 when malformed, altered, or made for another request.
     Result<ContinuationPosition> decode(std::string_view token, uint64_t expected_scope_hash) const;
     /// The same for queries, whose positions are made and understood by `query`.
-    std::string encode_query(std::string_view position, uint64_t scope_hash) const;
+    struct QueryToken {
+        std::string position;
+        uint64_t pass = 0;  ///< number on the shelf of parked passes; 0: none
+    };
+    std::string encode_query(const QueryToken& token, uint64_t scope_hash) const;
     /// The longest position whose token has no more than `token_bytes` bytes.
     static size_t payload_bytes(size_t token_bytes);
-    Result<std::string> decode_query(std::string_view token, uint64_t expected_scope_hash) const;
+    Result<QueryToken> decode_query(std::string_view token, uint64_t expected_scope_hash) const;
 
 private:
     std::string seal(std::string payload) const;

@@ -23,8 +23,9 @@ TEST(ContinuationTest, RoundTrip) {
 
 TEST(ContinuationTest, QueryPositionsAreTheirOwnKind) {
     const ContinuationTokens tokens("secret");
-    const std::string token = tokens.encode_query("where it stands", 7);
-    EXPECT_EQ(*tokens.decode_query(token, 7), "where it stands");
+    const std::string token = tokens.encode_query({"where it stands", 99}, 7);
+    EXPECT_EQ(tokens.decode_query(token, 7)->position, "where it stands");
+    EXPECT_EQ(tokens.decode_query(token, 7)->pass, 99u);
     EXPECT_FALSE(tokens.decode_query(token, 8).ok());
     EXPECT_FALSE(tokens.decode(token, 7).ok());
     EXPECT_FALSE(tokens.decode_query(tokens.encode(position()), position().scope_hash).ok());

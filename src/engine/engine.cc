@@ -30,7 +30,7 @@ TransactionAnswer priced(partition::TransactionResult result, const catalog::Par
 }  // namespace
 
 Engine::Engine(const Deps& deps)
-    : deps_(deps), tokens_(deps.catalog, deps.clock), continuations_(deps.catalog.signing_secret()) {}
+    : deps_(deps), tokens_(deps.catalog, deps.clock), continuations_(deps.catalog.signing_secret()), passes_(deps.clock) {}
 
 Engine::~Engine() { stop_background(); }
 
@@ -43,6 +43,7 @@ void Engine::stop_background() {
     if (indexing_.joinable()) deps_.catalog.on_index_change(nullptr);
     if (background_.joinable()) background_.join();
     if (indexing_.joinable()) indexing_.join();
+    passes_.clear();
 }
 
 std::optional<PointAnswer> Engine::read_cached(const catalog::Container& container, std::string_view epk,
@@ -183,6 +184,7 @@ void Engine::background_loop() {
         background_wake_.wait_for(lock, std::chrono::milliseconds(kExpiryIntervalMs));
         if (background_stop_) return;
         lock.unlock();
+        passes_.remove_old();
         for (const auto& container : deps_.catalog.all_containers()) {
             if (!container->settings->default_ttl) continue;
             for (const auto& range : container->ranges->ranges) {

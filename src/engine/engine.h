@@ -16,6 +16,7 @@
 #include "catalog/catalog.h"
 #include "engine/account.h"
 #include "engine/continuation.h"
+#include "engine/pass_shelf.h"
 #include "engine/resource_token.h"
 #include "meter/charge.h"
 #include "query/page.h"
@@ -135,6 +136,7 @@ private:
     const Deps deps_;
     const ResourceTokens tokens_;
     const ContinuationTokens continuations_;
+    mutable PassShelf passes_;
 
     std::mutex background_mutex_;
     std::condition_variable background_wake_;

@@ -38,6 +38,7 @@ public:
     }
     ~TestEngine() {
         workers_.stop();
+        engine_->stop_background();
         CHECK(store_->close().ok());
     }
 

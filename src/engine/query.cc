@@ -17,6 +17,14 @@ namespace {
 /// A page that has worked this long is returned with what it has.
 constexpr int64_t kPageBudgetUs = 2'000'000;
 
+/// What a query borrows from.
+struct BoundQuery {
+    std::shared_ptr<const query::CompiledQuery> compiled;
+    json::Arena arena;
+    query::Parameters parameters;
+    std::shared_ptr<const catalog::RangeMap> ranges;
+};
+
 meter::Charge price(const query::PageAnswer& page) {
     meter::Charge charge;
     for (const query::PartitionWork& work : page.work) {
@@ -48,11 +56,17 @@ Status check_merge(const catalog::Container& container, const query::CompiledQue
 
 Result<QueryAnswer> Engine::query(const catalog::Container& container, const QueryRequest& request) const {
     const int64_t started = deps_.clock.monotonic_us();
-    TRY(const auto compiled, query::compile(request.text));
+    // A pass may outlive the request: it keeps its own copy.
+    const auto bound = std::make_shared<BoundQuery>();
+    bound->ranges = container.ranges;
+    TRY(bound->compiled, query::compile(request.text));
+    const auto& compiled = bound->compiled;
     TRY_STATUS(compiled->check_runnable());
     query::Environment environment;
     environment.clock = &deps_.clock;
-    TRY(const auto parameters, query::Parameters::bind(*compiled, request.parameters, environment));
+    TRY(bound->parameters,
+        query::Parameters::bind(*compiled, json::copy_value(request.parameters, bound->arena), environment));
+    const query::Parameters& parameters = bound->parameters;
     if (request.over_container) TRY_STATUS(check_merge(container, *compiled, parameters));
     const std::string parameter_text =
         request.parameters.is_array() ? json::to_text(request.parameters) : std::string();
@@ -74,16 +88,25 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
                                     .deadline_us = started + kPageBudgetUs,
                                     .cancelled = request.cancelled,
                                     .use_index = request.use_index,
-                                    .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max)};
+                                    .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max),
+                                    .owner = bound,
+                                    .parked = nullptr};
+    std::unique_ptr<query::ParkedPass> parked;
     for (const auto* range : ranges) page_request.partitions.push_back(range->partition.get());
     if (!request.continuation.empty()) {
-        TRY(page_request.position, continuations_.decode_query(request.continuation, scope));
+        TRY(auto token, continuations_.decode_query(request.continuation, scope));
+        page_request.position = std::move(token.position);
+        if (token.pass != 0) parked = passes_.take(token.pass);
+        page_request.parked = &parked;
     }
     const int64_t compiled_at = deps_.clock.monotonic_us();
     QueryAnswer answer;
     TRY(answer.page, query::execute_page(page_request));
     query::PageAnswer& page = answer.page;
-    if (!page.position.empty()) answer.continuation = continuations_.encode_query(page.position, scope);
+    if (!page.position.empty()) {
+        const uint64_t pass = page.parked == nullptr ? 0 : passes_.put(std::move(page.parked));
+        answer.continuation = continuations_.encode_query({page.position, pass}, scope);
+    }
     if (!page.wants_sorted_path.empty()) {
         // The answer is right without it; with it, the next one need not read every item.
         (void)deps_.catalog.request_sorted_path(container, page.wants_sorted_path);

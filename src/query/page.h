@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,12 @@
 
 /// Queries over the items of partitions: one page at a time, on the index where it serves.
 namespace orrery::query {
+
+/// A pass over the items that goes on with the next page. Holds a view; not for long.
+class ParkedPass {
+public:
+    virtual ~ParkedPass() = default;
+};
 
 struct PageRequest {
     const CompiledQuery& query;
@@ -32,6 +39,9 @@ struct PageRequest {
     std::function<bool()> cancelled;
     bool use_index = true;  ///< false: every item is read, as if nothing were indexed
     size_t position_bytes_max = SIZE_MAX;
+    /// Keeps `query`, `parameters` and the partitions alive. Null: nothing can be parked.
+    std::shared_ptr<const void> owner;
+    std::unique_ptr<ParkedPass>* parked = nullptr;  ///< PageAnswer::parked of the page before
 };
 
 /// Work in one partition, counted as the RU formula counts it: by what the query says, not by what
@@ -77,6 +87,8 @@ struct PageAnswer {
     std::vector<AccessReport> accesses;
     /// ORDER BY had to look for items without the key: an index on it would help.
     std::vector<index::PathStep> wants_sorted_path;
+    /// With a position: where the pass stands. Whoever has lost it asks without it.
+    std::unique_ptr<ParkedPass> parked;
 };
 
 /// Runs one page. Worker thread. 400 for ORDER BY that no index serves.

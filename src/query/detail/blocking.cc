@@ -1,86 +1,116 @@
-// Queries whose rows are known only at the end: computed whole, the page cut out of the result.
+// Queries whose rows are known only at the end. A pass over the items is longer than a page may be:
+// between pages it is parked, with everything it has gathered.
 #include "base/errors.h"
-#include "index/terms.h"
 #include "json/write.h"
+#include "query/detail/blocking_pass.h"
 #include "query/detail/page_run.h"
 
 namespace orrery::query::detail {
 
 using json::Value;
 
+/// The rows that are ready, until the page is full.
+void PageRun::take_ready(BlockingPass& pass, uint64_t skip) {
+    for (; pass.in_rows < pass.rows.size(); ++pass.in_rows) {
+        if (page_full()) return;
+        if (pass.emitted++ < skip) continue;
+        std::string text = json::to_text(pass.rows[pass.in_rows], json::NumberForm::kCanonical);
+        answer_.output_bytes += text.size();
+        answer_.returned_bytes += text.size();
+        answer_.rows.push_back(std::move(text));
+    }
+    pass.rows.clear();
+    pass.in_rows = 0;
+    pass.kept_rows = 0;
+    pass.arena.clear();
+}
+
 Status PageRun::run_blocking() {
-    QueryRun run(request_.query, request_.parameters);
-    const uint64_t skip = position_.order == Position::Order::kWhole ? position_.emitted : 0;
-    uint64_t index = 0;
-    json::Arena arena;
-    std::vector<Value> rows;
-    const auto take = [&] {
-        for (const Value& row : rows) {
-            if (index++ < skip) continue;
-            if (page_full()) {
-                more_ = true;
-                break;
-            }
-            const std::string text = json::to_text(row, json::NumberForm::kCanonical);
-            answer_.output_bytes += text.size();
-            answer_.returned_bytes += text.size();
-            answer_.rows.push_back(text);
-            position_.emitted = index;
-        }
-        rows.clear();
-    };
+    const uint64_t skip = resume_.order == Position::Order::kWhole ? resume_.emitted : 0;
+    std::unique_ptr<BlockingPass> pass;
+    if (request_.parked != nullptr && *request_.parked != nullptr) {
+        pass.reset(static_cast<BlockingPass*>(request_.parked->release()));
+    } else {
+        pass = std::make_unique<BlockingPass>(request_, filter_);
+    }
+    // A pass that was lost is made up for in one go: it could be lost again.
+    const bool may_park = request_.owner != nullptr && (resume_.order == Position::Order::kStart ||
+                                                        pass->emitted > 0 || pass->segment > 0 || pass->reader);
+    rows_.emplace(pass->request, pass->filter);
+    position_ = Position();
     position_.order = Position::Order::kWhole;
-    position_.emitted = skip;
-    if (request_.query.reads_items()) {
-        rows_.emplace(request_, filter_);
-        for (const Segment& segment : segments_of(request_, Position())) {
-            TRY_STATUS(feed_segment(segment, run, rows, take));
-            if (run.is_done() || more_ || cancelled()) break;
-        }
+    while (true) {
+        take_ready(*pass, skip);
+        if (!pass->rows.empty()) break;  // the page is full
+        if (pass->finished) break;
+        if (cancelled()) return {};
+        if (may_park && out_of_time()) break;
+        TRY_STATUS(advance(*pass));
     }
-    if (!more_ && !cancelled()) {
-        TRY_STATUS(run.finish(arena, rows));
-        take();
-    }
+    more_ = !pass->finished || !pass->rows.empty();
+    position_.emitted = std::max(pass->emitted, skip);
     if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
+    if (more_ && request_.owner != nullptr) answer_.parked = std::move(pass);
     return {};
 }
 
-Status PageRun::feed_segment(const Segment& segment, QueryRun& run, std::vector<Value>& rows,
-                             const std::function<void()>& take) {
-    PartitionWork& work = work_of(segment.partition);
-    TRY(SegmentFacts facts, facts_of(request_, segment));
-    TRY(const bool answered, feed_from_index(segment, facts, run, rows, take));
-    if (answered) return {};
-    constexpr uint64_t kCountMax = 65'536;
-    TRY(Access access, choose_access(request_, segment, facts, filter_, true, kCountMax));
-    AccessReport report;
-    report.partition = segment.partition;
-    report.access = access.kind == Access::Kind::kScan ? "scan" : "index";
-    report.detail = access.detail;
-    CandidateReader reader(request_, segment, std::move(access), nullptr);
-    std::vector<Candidate> batch;
-    while (!run.is_done() && !more_ && !cancelled()) {
-        TRY(const bool any, reader.next(256, batch));
-        if (!any) break;
-        for (const Candidate& candidate : batch) {
-            TRY_STATUS(item_.load(request_, candidate.document, candidate.docref));
-            TRY(const bool served, rows_->passes_served(item_));
-            if (!served) continue;
-            ++answer_.retrieved_items;
-            ++report.loaded;
-            answer_.retrieved_bytes += item_.document().text.size();
-            ++work.loaded_items;
-            TRY_STATUS(run.feed(item_.value(), item_.arena(), rows));
-            take();
-            if (run.is_done() || more_) break;
+/// Feeds a batch, or what an index alone can say of a segment, or ends the pass.
+Status PageRun::advance(BlockingPass& pass) {
+    if (!pass.request.query.reads_items() || pass.segment == pass.segments.size() || pass.run.is_done()) {
+        pass.finished = true;
+        return pass.run.finish(pass.arena, pass.rows);
+    }
+    const Segment& segment = pass.segments[pass.segment];
+    const auto next_segment = [&] {
+        if (pass.reader != nullptr) {
+            AccessReport report;
+            report.partition = segment.partition;
+            report.access = pass.reader->access().kind == Access::Kind::kScan ? "scan" : "index";
+            report.detail = pass.reader->access().detail;
+            report.candidates = pass.reader->seen();
+            answer_.index_us += pass.reader->index_us();
+            answer_.load_us += pass.reader->load_us();
+            work_of(segment.partition).index_entries += pass.reader->tested_terms();
+            answer_.accesses.push_back(std::move(report));
+        }
+        pass.reader.reset();
+        ++pass.segment;
+    };
+    work_of(segment.partition);
+    if (pass.reader == nullptr) {
+        TRY(SegmentFacts facts, facts_of(pass.request, segment));
+        TRY(const bool answered, feed_from_index(segment, facts, pass));
+        if (answered) {
+            next_segment();
+            return {};
+        }
+        constexpr uint64_t kCountMax = 65'536;
+        TRY(Access access, choose_access(pass.request, segment, facts, pass.filter, true, kCountMax));
+        pass.reader = std::make_unique<CandidateReader>(pass.request, segment, std::move(access), nullptr);
+    }
+    constexpr size_t kBatch = 256;
+    if (pass.in_batch == pass.batch.size()) {
+        pass.in_batch = 0;
+        TRY(const bool any, pass.reader->next(kBatch, pass.batch));
+        if (!any) {
+            next_segment();
+            return {};
         }
     }
-    report.candidates = reader.seen();
-    work_of(segment.partition).index_entries += reader.tested_terms();
-    answer_.index_us += reader.index_us();
-    answer_.load_us += reader.load_us();
-    answer_.accesses.push_back(std::move(report));
+    while (pass.in_batch < pass.batch.size() && !pass.run.is_done()) {
+        const Candidate& candidate = pass.batch[pass.in_batch++];
+        TRY_STATUS(item_.load(pass.request, candidate.document, candidate.docref));
+        TRY(const bool served, rows_->passes_served(item_));
+        if (!served) continue;
+        ++answer_.retrieved_items;
+        answer_.retrieved_bytes += item_.document().text.size();
+        ++work_of(segment.partition).loaded_items;
+        TRY_STATUS(pass.run.feed(item_.value(), item_.arena(), pass.rows));
+        if (!pass.rows.empty()) {
+            pass.keep_rows();
+            return {};
+        }
+    }
     return {};
 }
 

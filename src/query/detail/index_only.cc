@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "index/terms.h"
 #include "partition/expiry.h"
+#include "query/detail/blocking_pass.h"
 #include "query/detail/page_run.h"
 
 namespace orrery::query::detail {
@@ -76,12 +77,11 @@ Result<bool> owns_prefix(const PageRequest& request, storage::PartitionId partit
 struct PageRun::IndexOnly {
     const Segment& segment;
     SegmentFacts& facts;
-    QueryRun& run;
-    std::vector<Value>& rows;
-    const std::function<void()>& take;
+    BlockingPass& pass;
+    const PageRequest& request;
     DocrefSet expired;
     uint64_t items = 0;  ///< in the segment, expired ones left out
-    json::Arena arena;
+    json::Arena arena;    ///< of one value
     uint64_t entries = 0;
 
     bool is_expired(std::string_view docref) const {
@@ -91,31 +91,30 @@ struct PageRun::IndexOnly {
 
 /// Whether entries in the segment's scope are exactly the segment's items, and how many there are.
 Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
-    const Level& root = request_.query.root();
-    if (!only.facts.index_complete || request_.query.item_alias().empty() || root.sources.size() != 1 ||
-        request_.query.has_udf())
+    const Level& root = only.request.query.root();
+    if (!only.facts.index_complete || only.request.query.item_alias().empty() || root.sources.size() != 1 ||
+        only.request.query.has_udf())
         return false;
     const storage::PartitionId partition = only.segment.scope.partition;
     if (!only.segment.whole_partition) {
-        if (!request_.full_epk || request_.settings->key.level_count() != 1) return false;
-        TRY(const bool alone, owns_prefix(request_, partition, *request_.full_epk));
+        if (!only.request.full_epk || only.request.settings->key.level_count() != 1) return false;
+        TRY(const bool alone, owns_prefix(only.request, partition, *only.request.full_epk));
         if (!alone) return false;
     }
-    TRY(const bool few, expired_docrefs(request_, partition, only.expired));
+    TRY(const bool few, expired_docrefs(only.request, partition, only.expired));
     if (!few || (!only.segment.whole_partition && !only.expired.empty())) return false;
     TRY(const uint64_t items, only.facts.items());
     only.items = items - std::min<uint64_t>(items, only.expired.size());
     return true;
 }
 
-Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts, QueryRun& run,
-                                      std::vector<Value>& rows, const std::function<void()>& take) {
-    const ItemNeeds& output = request_.query.output_needs();
+Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts, BlockingPass& pass) {
+    const ItemNeeds& output = pass.request.query.output_needs();
     if (output.whole || output.paths.size() > 1) return false;
-    IndexOnly only{segment, facts, run, rows, take, {}, 0, {}, 0};
+    IndexOnly only{segment, facts, pass, pass.request, {}, 0, {}, 0};
     TRY(const bool possible, prepare_index_only(only));
     if (!possible) return false;
-    const ItemNeeds& all = request_.query.needs();
+    const ItemNeeds& all = only.request.query.needs();
     bool answered = false;
     if (output.paths.empty()) {
         TRY(answered, feed_count(only));
@@ -134,14 +133,14 @@ Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& fact
 Status PageRun::feed_item_at(IndexOnly& only, std::string_view docref) {
     const auto decoded = Docref::from_bytes(docref);
     if (!decoded) return {};
-    TRY(const auto documents, load_documents(request_, only.segment.scope.partition, {*decoded}));
+    TRY(const auto documents, load_documents(only.request, only.segment.scope.partition, {*decoded}));
     if (!documents[0]) return {};
-    TRY_STATUS(item_.load(request_, *documents[0], *decoded));
+    TRY_STATUS(item_.load(only.request, *documents[0], *decoded));
     TRY(const bool served, rows_->passes_served(item_));
     if (!served) return {};
     ++work_of(only.segment.partition).index_entries;
-    TRY_STATUS(only.run.feed(item_.value(), item_.arena(), only.rows));
-    only.take();
+    TRY_STATUS(only.pass.run.feed(item_.value(), item_.arena(), only.pass.rows));
+    only.pass.keep_rows();
     return {};
 }
 
@@ -149,15 +148,15 @@ Status PageRun::feed_item_at(IndexOnly& only, std::string_view docref) {
 Result<bool> PageRun::feed_count(IndexOnly& only) {
     uint64_t count = 0;
     std::vector<std::string> undecided;
-    if (filter_.conjuncts.empty()) {
+    if (only.pass.filter.conjuncts.empty()) {
         count = only.items;
     } else {
-        if (!filter_.is_exact()) return false;
-        const IndexReader reader{request_.query, request_.parameters, only.segment.scope,
-                                 request_.settings->path_key};
+        if (!only.pass.filter.is_exact()) return false;
+        const IndexReader reader{only.request.query, only.request.parameters, only.segment.scope,
+                                 only.request.settings->path_key};
         Condition all;
         all.kind = Condition::Kind::kAll;
-        for (const Conjunct& conjunct : filter_.conjuncts) all.parts.push_back(*conjunct.condition);
+        for (const Conjunct& conjunct : only.pass.filter.conjuncts) all.parts.push_back(*conjunct.condition);
         const Condition& condition = all.parts.size() == 1 ? all.parts[0] : all;
         if (!only.segment.whole_partition && !condition.is_single_term() && only.items < kSmallScope)
             return false;
@@ -186,8 +185,8 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
         if (undecided.size() >= kListMax) return false;
     }
     work_of(only.segment.partition).index_entries += count;
-    TRY_STATUS(only.run.feed_equal(Value::object({}), count, true, only.arena, only.rows));
-    only.take();
+    TRY_STATUS(only.pass.run.feed_equal(Value::object({}), count, true, only.arena, only.pass.rows));
+    only.pass.keep_rows();
     for (const std::string& docref : undecided) TRY_STATUS(feed_item_at(only, docref));
     return true;
 }
@@ -195,35 +194,34 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
 /// Everything depends on the value of one path: each distinct value is evaluated once.
 Result<bool> PageRun::feed_values(IndexOnly& only) {
     IndexPathSteps path;
-    for (const std::string& name : request_.query.output_needs().paths[0]) path.push_back({false, name});
-    if (!request_.settings->path_usable(path)) return false;
+    for (const std::string& name : only.request.query.output_needs().paths[0]) path.push_back({false, name});
+    if (!only.request.settings->path_usable(path)) return false;
     if (!only.segment.whole_partition && only.items < kSmallScope) return false;
     std::vector<index::TermRange> ranges{index::term_ranges::undefined(), index::term_ranges::defined()};
-    for (const Conjunct& conjunct : filter_.conjuncts)
-        if (conjunct.condition && conjunct.condition->kind == Condition::Kind::kTerms &&
-            conjunct.condition->path == path)
+    for (const Conjunct& conjunct : only.pass.filter.conjuncts)
+        if (conjunct.condition && conjunct.condition->is_of_values(path))
             ranges = index::term_ranges::intersect(ranges, conjunct.condition->ranges);
 
     const bool undefined_in = !ranges.empty() && ranges[0].begin == index::term_ranges::undefined().begin;
-    const bool count_missing = undefined_in && !request_.settings->undefined_usable(path);
+    const bool count_missing = undefined_in && !only.request.settings->undefined_usable(path);
     const bool everything = !ranges.empty() && ranges.size() <= 2 && ranges.back().end == index::term_ranges::defined().end;
     if (count_missing && !everything) return false;
 
     PartitionWork& work = work_of(only.segment.partition);
-    const uint64_t hash = index::path_hash(request_.settings->path_key, path);
+    const uint64_t hash = index::path_hash(only.request.settings->path_key, path);
     uint64_t seen = 0;  // items that have an entry, of those in the ranges
     const auto feed = [&](const Value& value, uint64_t weight) -> Status {
         only.arena.clear();
         const Value item = item_with(path, value, only.arena);
         bool holds = true;
-        for (const Conjunct& conjunct : filter_.conjuncts)
-            holds = holds && holds_for_value(request_.query, request_.parameters, *conjunct.node, path,
+        for (const Conjunct& conjunct : only.pass.filter.conjuncts)
+            holds = holds && holds_for_value(only.request.query, only.request.parameters, *conjunct.node, path,
                                              value, only.arena);
         if (!holds) return {};
         work.index_entries += weight;
-        TRY_STATUS(only.run.feed_equal(item, weight, true, only.arena, only.rows));
-        only.take();
-        return {};
+        TRY_STATUS(only.pass.run.feed_equal(item, weight, true, only.arena, only.pass.rows));
+        only.pass.keep_rows();
+            return {};
     };
     json::Arena values;
     for (const index::TermRange& range : ranges) {
@@ -246,7 +244,7 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
                 }
             }
             if (weight > 0) TRY_STATUS(feed(*value, weight));
-            if (only.run.is_done() || more_) return true;
+            if (only.pass.run.is_done()) return true;
         }
         TRY_STATUS(postings.status());
     }

@@ -150,9 +150,7 @@ Result<SortOrder> PageRun::sort_order() const {
     std::vector<index::TermRange> ranges{index::term_ranges::undefined(),
                                          index::term_ranges::defined()};
     for (const Conjunct& conjunct : filter_.conjuncts) {
-        if (!conjunct.condition || conjunct.condition->kind != Condition::Kind::kTerms ||
-            conjunct.condition->path != *path)
-            continue;
+        if (!conjunct.condition || !conjunct.condition->is_of_values(*path)) continue;
         ranges = index::term_ranges::intersect(ranges, conjunct.condition->ranges);
     }
     const bool undefined_wanted =
@@ -198,7 +196,7 @@ Result<SortOrder> PageRun::composite_order() const {
             const Conjunct* fixed = nullptr;
             for (const Conjunct& conjunct : filter_.conjuncts)
                 if (conjunct.condition && conjunct.condition->is_single_term() &&
-                    conjunct.condition->path == member.steps)
+                    conjunct.condition->is_of_values(member.steps))
                     fixed = &conjunct;
             if (fixed == nullptr) break;
             std::string term = fixed->condition->ranges[0].begin;
@@ -320,8 +318,8 @@ Status OrderedSegment::open(uint64_t rows_wanted) {
     TRY(SegmentFacts facts, facts_of(request(), segment_));
     bool narrows = false;  // other paths say something
     for (const Conjunct& conjunct : run_.filter_.conjuncts) {
-        const bool own = conjunct.condition && conjunct.condition->kind == Condition::Kind::kTerms &&
-                         conjunct.condition->path == order().steps && order().composite == nullptr;
+        const bool own = conjunct.condition && conjunct.condition->is_of_values(order().steps) &&
+                         order().composite == nullptr;
         narrows |= conjunct.condition && !own;
     }
     // Between the entries of one key lie those of all others: its items are sorted instead.

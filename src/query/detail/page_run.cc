@@ -106,6 +106,9 @@ Result<PageAnswer> PageRun::run() {
     facts.posts_undefined = [&](const IndexPathSteps& path) {
         return request_.settings->undefined_usable(path);
     };
+    facts.is_spatial = [&](const IndexPathSteps& path) {
+        return request_.settings->spatial_usable(path);
+    };
     filter_ = analyze_filter(request_.query, request_.parameters, facts);
     const Level& root = request_.query.root();
     const bool by_row = !root.grouped && !root.distinct && root.reads_items &&
@@ -263,7 +266,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         for (const Conjunct& conjunct : filter_.conjuncts) {
             if (!conjunct.condition || conjunct.condition->kind != Condition::Kind::kTerms) continue;
             const Condition& condition = *conjunct.condition;
-            if (index::path_hash(request_.settings->path_key, condition.path) != resume.path) continue;
+            if (condition.entries_hash(request_.settings->path_key) != resume.path) continue;
             access.kind = Access::Kind::kTerms;
             access.terms = &condition;
             access.exact = filter_.conjuncts.size() == 1 && filter_.is_exact();
@@ -285,7 +288,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     report.detail = access.detail;
     const bool exact = access.exact;
     const uint64_t path =
-        by_terms ? index::path_hash(request_.settings->path_key, access.terms->path) : 0;
+        by_terms ? access.terms->entries_hash(request_.settings->path_key) : 0;
     CandidateReader reader(request_, segment, std::move(access), resumed ? &resume : nullptr);
     work_of(segment.partition);
     position_.order = by_terms ? Position::Order::kTerms : Position::Order::kDocref;
@@ -361,11 +364,6 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
 
 namespace {
 
-void note_paths(const Condition& condition, std::vector<IndexPathSteps>& out) {
-    for (const Condition& part : condition.parts) note_paths(part, out);
-    if (condition.kind == Condition::Kind::kTerms && !condition.path.empty()) out.push_back(condition.path);
-}
-
 std::string metric_path(const IndexPathSteps& path) {
     std::string out;
     for (const index::PathStep& step : path) {
@@ -381,14 +379,19 @@ void add_once(std::vector<std::string>& list, std::string text) {
     if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
 }
 
+/// A spatial index is named by its subtree, a value's by the value.
+void note_paths(const Condition& condition, std::vector<std::string>& out) {
+    for (const Condition& part : condition.parts) note_paths(part, out);
+    if (condition.kind == Condition::Kind::kTerms && !condition.path.empty())
+        add_once(out, metric_path(condition.path) + (condition.spatial ? "/*" : "/?"));
+}
+
 }  // namespace
 
 void PageRun::note_index_use() {
-    std::vector<IndexPathSteps> used;
-    for (const Conjunct& conjunct : filter_.conjuncts)
-        if (conjunct.condition) note_paths(*conjunct.condition, used);
     IndexUse& use = answer_.index_use;
-    for (const IndexPathSteps& path : used) add_once(use.utilized, metric_path(path) + "/?");
+    for (const Conjunct& conjunct : filter_.conjuncts)
+        if (conjunct.condition) note_paths(*conjunct.condition, use.utilized);
     for (const IndexPathSteps& path : filter_.missing_paths)
         add_once(use.potential, metric_path(path) + "/?");
     if (order_.composite == nullptr) {

@@ -46,6 +46,8 @@ struct SortOrder {
     bool from_index = false;       ///< entries of the path (or composite) can be walked at all
 };
 
+class BlockingPass;
+
 /// One page in the making.
 class PageRun {
 public:
@@ -79,13 +81,12 @@ private:
 
     // blocking.cc
     Status run_blocking();
-    Status feed_segment(const Segment& segment, QueryRun& run, std::vector<json::Value>& rows,
-                        const std::function<void()>& take);
+    void take_ready(BlockingPass& pass, uint64_t skip);
+    Status advance(BlockingPass& pass);
 
     // index_only.cc
     struct IndexOnly;
-    Result<bool> feed_from_index(const Segment& segment, SegmentFacts& facts, QueryRun& run,
-                                 std::vector<json::Value>& rows, const std::function<void()>& take);
+    Result<bool> feed_from_index(const Segment& segment, SegmentFacts& facts, BlockingPass& pass);
     Result<bool> feed_count(IndexOnly& only);
     Result<bool> feed_values(IndexOnly& only);
     Result<bool> prepare_index_only(IndexOnly& only);

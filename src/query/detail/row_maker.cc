@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "index/spatial.h"
 #include "index/terms.h"
 #include "json/select.h"
 
@@ -76,6 +77,10 @@ bool condition_holds(const Condition& condition, const Value& item,
         case Condition::Kind::kTerms:
             break;
     }
+    if (condition.spatial)
+        return any_value(item, condition.path, [&](const Value& value) {
+            return index::posts_in(value, condition.ranges);
+        });
     std::string term;
     return any_value(item, condition.path, [&](const Value& value) {
         term.clear();

@@ -33,7 +33,7 @@ partition::EpkRange overlap(const partition::EpkRange& a, const partition::EpkRa
 std::string describe(const Condition& condition) {
     switch (condition.kind) {
         case Condition::Kind::kTerms:
-            return index::path_text(condition.path);
+            return index::path_text(condition.path) + (condition.spatial ? " (spatial)" : "");
         case Condition::Kind::kAll:
         case Condition::Kind::kAny: {
             std::string out = "(";

@@ -1,0 +1,48 @@
+#include "engine/pass_shelf.h"
+
+#include "base/random.h"
+
+namespace orrery::engine {
+namespace {
+
+constexpr size_t kEntriesMax = 32;
+constexpr int64_t kKeepUs = 30'000'000;
+
+}  // namespace
+
+uint64_t PassShelf::put(std::unique_ptr<query::ParkedPass> pass) {
+    std::list<Entry> dropped;  // destroyed without the lock
+    const std::lock_guard lock(mutex_);
+    uint64_t number = 0;
+    while (number == 0) number = random_u64();
+    entries_.push_back({number, clock_.monotonic_us() + kKeepUs, std::move(pass)});
+    if (entries_.size() > kEntriesMax) dropped.splice(dropped.end(), entries_, entries_.begin());
+    return number;
+}
+
+std::unique_ptr<query::ParkedPass> PassShelf::take(uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+        if (it->number != number) continue;
+        auto pass = std::move(it->pass);
+        entries_.erase(it);
+        return pass;
+    }
+    return nullptr;
+}
+
+void PassShelf::remove_old() {
+    std::list<Entry> dropped;
+    const std::lock_guard lock(mutex_);
+    const int64_t now = clock_.monotonic_us();
+    while (!entries_.empty() && entries_.front().until_us < now)
+        dropped.splice(dropped.end(), entries_, entries_.begin());
+}
+
+void PassShelf::clear() {
+    std::list<Entry> dropped;
+    const std::lock_guard lock(mutex_);
+    dropped.swap(entries_);
+}
+
+}  // namespace orrery::engine

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "base/clock.h"
+#include "query/page.h"
+
+namespace orrery::engine {
+
+/// Passes between two pages: few, and not for long, since each holds a view. Internally locked.
+class PassShelf {
+public:
+    explicit PassShelf(const Clock& clock) : clock_(clock) {}
+
+    /// Returns the number to ask for it with.
+    uint64_t put(std::unique_ptr<query::ParkedPass> pass);
+    /// Null when it is not there any more.
+    std::unique_ptr<query::ParkedPass> take(uint64_t number);
+    void remove_old();
+    void clear();
+
+private:
+    struct Entry {
+        uint64_t number;
+        int64_t until_us;
+        std::unique_ptr<query::ParkedPass> pass;
+    };
+    const Clock& clock_;
+    std::mutex mutex_;
+    std::list<Entry> entries_;  // guarded by mutex_; oldest first
+};
+
+}  // namespace orrery::engine
