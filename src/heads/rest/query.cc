@@ -28,14 +28,16 @@ Status run_item_query(const CallPtr& call) {
     std::optional<std::string_view> epk;
     if (scope.epk) epk = *scope.epk;
     TRY_STATUS(authorize(call->principal, Access::kFeedRead, {call->container.get(), epk, {}}));
-    if (scope.served != nullptr) TRY_STATUS(check_session(*call, *scope.served));
+    for (const auto* range : call->container->ranges->overlapping(scope.range)) TRY_STATUS(check_session(*call, *range));
     TRY(const auto body, parse_body(*call));
     TRY(auto parsed, query_of(body->value));
     engine::QueryRequest request;
     request.text = std::move(parsed.text);
     request.parameters = parsed.parameters;
     request.range = scope.range;
-    if (scope.full_key) request.full_epk = scope.epk;
+    // Together with other headers the key may leave less than itself, or nothing.
+    if (scope.full_key && (scope.epk->empty() || scope.range == partition::range_of_key(*scope.epk)))
+        request.full_epk = scope.epk;
     request.over_container = scope.served == nullptr && scope.range == partition::EpkRange();
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
     TRY(request.items_max, page_size(*call));

@@ -55,6 +55,7 @@ struct Placed {
     Docref docref;
     std::string document;
     bool undecided = false;  ///< `key` is not known yet
+    size_t row_count = 0;
     bool silent = false;     ///< it has no rows, but was read to find that out
     uint64_t bytes = 0;      ///< of its text
 };
@@ -308,6 +309,7 @@ Result<bool> OrderedSegment::matches(std::string_view document, Placed& placed) 
     if (!served) return false;
     rows_.clear();
     TRY_STATUS(run_.rows_->rows(item_, rows_));
+    placed.row_count = rows_.size();
     placed.silent = rows_.empty();
     return true;
 }
@@ -685,7 +687,9 @@ Status PageRun::run_ordered() {
         const Placed& head = segment.head();
         ++answer_.retrieved_items;
         answer_.retrieved_bytes += head.bytes;
-        ++work_of(segment.partition()).loaded_items;
+        PartitionWork& work = work_of(segment.partition());
+        ++work.loaded_items;
+        if (head.row_count > 1) work.join_tuples += head.row_count - 1;
         const bool same = resume.order == Position::Order::kSorted && head.docref.bytes() == resume.docref &&
                           head.term == resume.term;
         uint64_t rows_done = same ? resume.item_rows : 0;

@@ -168,7 +168,9 @@ Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref
     if (rows_done == 0 && found != Found::kMatched) {
         ++answer_.retrieved_items;
         answer_.retrieved_bytes += bytes;
-        ++work_of(partition).loaded_items;
+        PartitionWork& work = work_of(partition);
+        ++work.loaded_items;
+        if (row_values_.size() > 1) work.join_tuples += row_values_.size() - 1;
     }
     for (uint64_t i = rows_done; i < row_values_.size(); ++i) {
         if (window_->closed()) return Step::kClosed;

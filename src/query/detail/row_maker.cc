@@ -55,10 +55,8 @@ public:
     explicit Rows(std::vector<Value>& out) : out_(out) {}
     bool row(const Value& value) override {
         if (!value.is_number() || std::isfinite(value.as_double())) out_.push_back(value);
-        ++count;
         return true;
     }
-    uint64_t count = 0;
 
 private:
     std::vector<Value>& out_;
@@ -144,7 +142,6 @@ Status RowMaker::rows(LoadedItem& item, std::vector<Value>& out) {
     Rows sink(out);
     LevelRun run(level_, context, sink, LevelRun::Scope::kWithinItem);
     run.feed();
-    if (sink.count > 1) join_tuples_ += sink.count - 1;
     return context.take_status();
 }
 

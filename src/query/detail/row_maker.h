@@ -43,7 +43,6 @@ public:
     Status rows(LoadedItem& item, std::vector<json::Value>& out);
     /// The value of an ORDER BY key.
     json::Value key(LoadedItem& item, size_t index);
-    uint64_t join_tuples() const { return join_tuples_; }
 
 private:
     void begin(LoadedItem& item);
@@ -55,7 +54,6 @@ private:
     std::vector<const Node*> served_;
     std::vector<const Node*> rest_;
     std::vector<const Condition*> conditions_;
-    uint64_t join_tuples_ = 0;
 };
 
 /// Whether an item would be found under a condition.
