@@ -23,6 +23,8 @@ constexpr uint64_t kEntryCost = 3;
 constexpr uint64_t kFetchCost = 60;
 constexpr uint64_t kListMax = 1'000'000;
 constexpr uint64_t kCountMax = 65'536;
+/// Sorted items whose documents are kept; of more, those that are shown are read again.
+constexpr uint64_t kDocumentsMax = 2'000;
 
 /// An index term without the cut: orders values that share their first bytes.
 void append_uncut_term(std::string& out, const Value& value) {
@@ -250,6 +252,8 @@ public:
     Result<bool> advance();
     const Placed& head() const { return ready_.front(); }
     void pop() { ready_.pop_front(); }
+    /// Once per head.
+    Result<std::string> document_of_head();
     bool empty() const { return ready_.empty(); }
     size_t partition() const { return segment_.partition; }
     bool at_end() const { return ready_.empty() && (sorted_ || stage_ == Stage::kEnd); }
@@ -397,7 +401,7 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
             }
             if (kept.size() >= keep && !before(placed, kept.front())) continue;
             placed.term = run_.sort_key(item_, true);
-            placed.document = std::move(candidate.document);
+            if (keep <= kDocumentsMax) placed.document = std::move(candidate.document);
             kept.push_back(std::move(placed));
             std::push_heap(kept.begin(), kept.end(), before);
             if (kept.size() > keep) {
@@ -427,6 +431,14 @@ Result<bool> OrderedSegment::advance() {
         if (ready_.empty() && stage_ != Stage::kEnd && run_.out_of_time()) return false;
     }
     return !ready_.empty();
+}
+
+Result<std::string> OrderedSegment::document_of_head() {
+    Placed& placed = ready_.front();
+    if (!placed.document.empty()) return std::move(placed.document);
+    TRY(auto found, load_documents(request(), segment_.scope.partition, {placed.docref}));
+    if (!found[0]) return errors::internal("An item has gone from the view that showed it.");
+    return std::move(*found[0]);
 }
 
 /// Items that lack the key have no entry: they are found by reading all.
@@ -694,8 +706,11 @@ Status PageRun::run_ordered() {
                           head.term == resume.term;
         uint64_t rows_done = same ? resume.item_rows : 0;
         Step step = Step::kGoOn;
-        if (!head.silent) {
-            TRY(step, take_item(head.document, head.docref, Found::kMatched, segment.partition(), rows_done));
+        if (!head.silent && rows_done == 0 && head.row_count <= window_->to_skip()) {
+            window_->skip(head.row_count);
+        } else if (!head.silent) {
+            TRY(const std::string document, segment.document_of_head());
+            TRY(step, take_item(document, head.docref, Found::kMatched, segment.partition(), rows_done));
         }
         if (step == Step::kPageFull) {
             if (rows_done > 0) place(head.term, head.key, head.docref.bytes(), rows_done);

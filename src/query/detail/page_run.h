@@ -23,6 +23,7 @@ public:
     uint64_t skipped() const { return skipped_; }
     uint64_t emitted() const { return emitted_; }
     uint64_t to_skip() const { return offset_ - skipped_; }
+    void skip(uint64_t rows) { skipped_ += rows; }  ///< at most to_skip()
     /// Rows until nobody wants more, those to be skipped included.
     uint64_t wanted() const;
 
