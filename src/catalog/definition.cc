@@ -353,6 +353,8 @@ bool same_indexing(const index::IndexingPolicy& a, const index::IndexingPolicy& 
            sorted_texts(a.excluded) == sorted_texts(b.excluded) &&
            std::is_permutation(a.composites.begin(), a.composites.end(), b.composites.begin(),
                                b.composites.end()) &&
+           std::is_permutation(a.spatials.begin(), a.spatials.end(), b.spatials.begin(),
+                               b.spatials.end()) &&
            a.sorted == b.sorted;
 }
 

@@ -88,9 +88,10 @@ public:
         spec_.several_partitions = setup == Setup::kSeveralPartitions;
         if (setup == Setup::kNoIndex) {
             spec_.indexing_policy = R"({"indexingMode":"none","automatic":false})";
-        } else if (const std::string composites = composite_indexes(steps); !composites.empty()) {
-            spec_.indexing_policy =
-                R"({"includedPaths":[{"path":"/*"}],"compositeIndexes":[)" + composites + "]}";
+        } else {
+            spec_.indexing_policy = R"({"includedPaths":[{"path":"/*"}],"compositeIndexes":[)" +
+                                    composite_indexes(steps) +
+                                    R"(],"spatialIndexes":[{"path":"/*"}]})";
         }
         for (const FileStep& step : steps) run(step);
         clear();

@@ -22,6 +22,7 @@ PathTree::PathTree(const IndexingPolicy& policy) {
     for (const CompositeIndex& composite : policy.composites)
         for (const CompositeIndex::Member& member : composite.members)
             insert_composite(member.steps);
+    for (const SpatialIndex& spatial : policy.spatials) insert_spatial(spatial);
 }
 
 uint32_t PathTree::node_of(const std::vector<PathStep>& path) {
@@ -36,6 +37,11 @@ void PathTree::insert_sorted(const std::vector<PathStep>& path) {
     if (nodes_[node].explicit_path != kNotExplicit) return;
     nodes_[node].explicit_path = static_cast<uint32_t>(explicit_paths_.size());
     explicit_paths_.push_back(path);
+}
+
+void PathTree::insert_spatial(const SpatialIndex& spatial) {
+    Node& node = nodes_[node_of(spatial.path.steps)];
+    (spatial.path.subtree ? node.spatial_subtree : node.spatial) = spatial.types;
 }
 
 void PathTree::insert_composite(const std::vector<PathStep>& path) {
@@ -88,12 +94,19 @@ uint32_t PathTree::find_member(uint32_t node, std::string_view name) const {
 
 PathTree::Position PathTree::root() const {
     const bool all = nodes_.front().subtree == Rule::kInclude;
-    return {.node = 0, .inherited = all, .included = all};
+    return {.node = 0,
+            .inherited = all,
+            .included = all,
+            .spatial_below = nodes_.front().spatial_subtree};
 }
 
 PathTree::Position PathTree::at(const Position& parent, uint32_t node) const {
     if (node == kNoNode)
-        return {.node = kNoNode, .inherited = parent.inherited, .included = parent.inherited};
+        return {.node = kNoNode,
+                .inherited = parent.inherited,
+                .included = parent.inherited,
+                .spatial = parent.spatial_below,
+                .spatial_below = parent.spatial_below};
     const Node& here = nodes_[node];
     Position position;
     position.node = node;
@@ -103,6 +116,9 @@ PathTree::Position PathTree::at(const Position& parent, uint32_t node) const {
         here.scalar == Rule::kNone ? position.inherited : here.scalar == Rule::kInclude;
     position.explicit_path = here.explicit_path;
     position.composite_path = here.composite_path;
+    position.spatial_below =
+        here.spatial_subtree != 0 ? here.spatial_subtree : parent.spatial_below;
+    position.spatial = here.spatial != 0 ? here.spatial : position.spatial_below;
     return position;
 }
 

@@ -27,9 +27,13 @@ public:
         bool included = false;                    ///< are values at this very path posted?
         uint32_t explicit_path = kNotExplicit;    ///< index in explicit_paths()
         uint32_t composite_path = kNotComposite;  ///< index in composite_paths()
+        /// Types of the geometries that are posted at this path, and at paths below that are not
+        /// listed themselves: SpatialIndex::types.
+        uint8_t spatial = 0;
+        uint8_t spatial_below = 0;
 
         /// Nothing at or below this path can be posted.
-        bool dead() const { return node == kNoNode && !inherited; }
+        bool dead() const { return node == kNoNode && !inherited && spatial_below == 0; }
     };
     Position root() const;
     Position member(const Position& parent, std::string_view name) const;
@@ -53,12 +57,15 @@ private:
         Rule subtree = Rule::kNone;
         uint32_t explicit_path = kNotExplicit;
         uint32_t composite_path = kNotComposite;
+        uint8_t spatial = 0;          ///< of /a/?; 0: no such path
+        uint8_t spatial_subtree = 0;  ///< of /a/*
         uint32_t element = kNoNode;
         std::vector<Edge> members;  ///< sorted by (size, bytes)
     };
 
     void insert(const IndexPath& path, Rule rule);
     void insert_sorted(const std::vector<PathStep>& path);
+    void insert_spatial(const SpatialIndex& spatial);
     void insert_composite(const std::vector<PathStep>& path);
     uint32_t node_of(const std::vector<PathStep>& path);
     uint32_t child(uint32_t node, const PathStep& step);

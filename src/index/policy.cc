@@ -94,13 +94,12 @@ Status refuse_other_indexes(const json::Value& policy) {
         std::string_view member;
         std::string_view feature;
     };
-    constexpr Kind kKinds[] = {{"spatialIndexes", "A spatial index"},
-                               {"vectorIndexes", "A vector index"},
+    constexpr Kind kKinds[] = {{"vectorIndexes", "A vector index"},
                                {"fullTextIndexes", "A full-text index"}};
     for (const json::Member& member : policy.members()) {
         const std::string_view name = member.name;
         if (name == "indexingMode" || name == "automatic" || name == "includedPaths" ||
-            name == "excludedPaths" || name == "compositeIndexes")
+            name == "excludedPaths" || name == "compositeIndexes" || name == "spatialIndexes")
             continue;
         const auto* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
                                         [&](const Kind& k) { return k.member == name; });
@@ -191,6 +190,7 @@ std::string policy_json(const IndexingPolicy& policy) {
     append_paths(out, "includedPaths", policy.included);
     append_paths(out, "excludedPaths", policy.excluded);
     if (!policy.composites.empty()) detail::append_composites(out, policy.composites);
+    if (!policy.spatials.empty()) detail::append_spatials(out, policy.spatials);
     out.push_back('}');
     return out;
 }
@@ -219,6 +219,9 @@ Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy) {
         TRY(out.composites, detail::parse_composites(policy.member("compositeIndexes")));
         if (out.mode == IndexingMode::kNone && !out.composites.empty())
             return bad_policy("with indexing mode 'none' no composite index can be listed");
+        TRY(out.spatials, detail::parse_spatials(policy.member("spatialIndexes")));
+        if (out.mode == IndexingMode::kNone && !out.spatials.empty())
+            return bad_policy("with indexing mode 'none' no spatial index can be listed");
     }
     TRY_STATUS(out.mode == IndexingMode::kNone
                    ? fill_no_paths(std::move(included), std::move(excluded), out)
@@ -256,6 +259,12 @@ IndexingPolicy with_sorted_paths(IndexingPolicy policy,
     }
     policy.tree = std::make_shared<const PathTree>(policy);
     return policy;
+}
+
+bool path_is_spatial(const IndexingPolicy& policy, const std::vector<PathStep>& path) {
+    if (policy.mode == IndexingMode::kNone || path.empty()) return false;
+    if (!path.front().any_element && json::is_system_property(path.front().name)) return false;
+    return policy.tree->find(path).spatial != 0;
 }
 
 bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite) {

@@ -46,6 +46,16 @@ struct CompositeIndex {
     }
 };
 
+/// Geometries at a path (/a/?) or at and below it (/a/*), by the cells that cover them.
+struct SpatialIndex {
+    IndexPath path;
+    uint8_t types = 0;  ///< bits by GeometryType; others are noted, but not by where they are
+    friend bool operator==(const SpatialIndex& a, const SpatialIndex& b) {
+        return a.path.steps == b.path.steps && a.path.subtree == b.path.subtree &&
+               a.types == b.types;
+    }
+};
+
 /// Included and excluded paths as a tree that an item walk descends step by step. Immutable.
 class PathTree;
 
@@ -56,6 +66,7 @@ struct IndexingPolicy {
     std::vector<IndexPath> included;
     std::vector<IndexPath> excluded;
     std::vector<CompositeIndex> composites;
+    std::vector<SpatialIndex> spatials;
     /// Paths, included by a subtree, at which items post `undefined` too because somebody sorts by
     /// them. The server's own: clients neither set nor see them.
     std::vector<std::vector<PathStep>> sorted;
@@ -63,8 +74,8 @@ struct IndexingPolicy {
     std::string json;  ///< what clients get back
 };
 
-/// Validates a policy object (undefined: the default policy) by service-model §8. Spatial,
-/// vector and full-text indexes are refused by name until they are maintained.
+/// Validates a policy object (undefined: the default policy) by service-model §8. Vector
+/// and full-text indexes are refused by name until they are maintained.
 Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy);
 
 /// What a write asks for (header x-ms-indexing-directive).
@@ -79,6 +90,8 @@ bool path_is_indexed(const IndexingPolicy& policy, const std::vector<PathStep>& 
 /// Whether items that lack the path post `undefined` there: included by name, as /a/b/?, or sorted
 /// by.
 bool path_posts_undefined(const IndexingPolicy& policy, const std::vector<PathStep>& path);
+/// Whether the geometries at a path have entries in a spatial index.
+bool path_is_spatial(const IndexingPolicy& policy, const std::vector<PathStep>& path);
 bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite);
 
 /// The policy with these sorted paths instead of its own; those that it does not index are left

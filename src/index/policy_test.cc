@@ -177,7 +177,6 @@ TEST_F(PolicyTest, OtherIndexesAreRefusedByName) {
     unsupported(R"({"compositeIndexes":[[{"path":"/a/[]/x"},{"path":"/b"}]]})", "/a/[]/x");
     unsupported(R"({"compositeIndexes":[[{"path":"/_etag"},{"path":"/b"}]]})", "/_etag");
     unsupported(R"({"compositeIndexes":[[{"path":"/b"},{"path":"/_ts/x"}]]})", "/_ts/x");
-    unsupported(R"({"spatialIndexes":[{"path":"/loc/*","types":["Point"]}]})", "spatial");
     unsupported(R"({"vectorIndexes":[{"path":"/v","type":"flat"}]})", "vector");
     unsupported(R"({"fullTextIndexes":[{"path":"/t"}]})", "full-text");
     unsupported(with_path("/events/[]/{name, category}/?"), "/events/[]/{name, category}/?");

@@ -3,9 +3,11 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "index/detail/geometry_capture.h"
 #include "index/detail/shape_memo.h"
 #include "index/detail/term_format.h"
 #include "index/path_tree.h"
+#include "index/spatial.h"
 #include "index/terms.h"
 
 namespace orrery::index {
@@ -41,6 +43,7 @@ struct Posting {
     uint32_t number;  ///< in the order of the walk
     bool partial;
     bool charged;
+    bool cell;
 };
 
 /// Compares postings whose bytes are in one buffer.
@@ -88,7 +91,7 @@ struct TermCollector::State {
             counted_values.push_back(detail::member_hash(key, path, value.as_string()));
     }
     /// Path hash and term; `entry` has room for 8 bytes of term.
-    void post_entry(char* entry, size_t size, bool partial, bool charged) {
+    void post_entry(char* entry, size_t size, bool partial, bool charged, bool cell = false) {
         const size_t term_size = size - detail::kPathHashBytes;
         if (term_size < 8) std::memset(entry + size, 0, 8 - term_size);
         postings.push_back({.path = load_u64_be(entry),
@@ -97,7 +100,8 @@ struct TermCollector::State {
                             .size = static_cast<uint32_t>(size),
                             .number = static_cast<uint32_t>(postings.size()),
                             .partial = partial,
-                            .charged = charged});
+                            .charged = charged,
+                            .cell = cell});
         buffer.append(entry, size);
     }
     void plan_composites(const IndexingPolicy& policy);
@@ -112,11 +116,15 @@ struct TermCollector::State {
             seen[path.position.explicit_path] = true;
         post(path.hash, value, charged);
     }
-    bool enter(const detail::ShapeMemo::Place& place) {
-        if (place.path.position.dead() && !place.path.position.included) return false;
+    bool enter(const detail::ShapeMemo::Place& place, std::string_view name) {
+        if (place.path.position.dead() && !place.path.position.included && !capture.active())
+            return false;
         places.push_back(place);
+        if (capture.active()) [[unlikely]]
+            capture.enter(places.size(), name);
         return true;
     }
+    void post_geometry(const detail::GeometryCapture::Found& found);
     void sort_postings();
 
     const SipKey key;
@@ -137,6 +145,7 @@ struct TermCollector::State {
     std::vector<CompositeValue> composite_values;  ///< as PathTree::composite_paths()
     std::string composite_terms;
     std::string composite_entry;
+    detail::GeometryCapture capture;
 };
 
 void TermCollector::State::plan_composites(const IndexingPolicy& policy) {
@@ -215,6 +224,27 @@ void TermCollector::State::post_composite(const CompositePlan& composite, TermSe
     post_entry(entry.data(), size, partial, !by_value);
 }
 
+/// The cells of a geometry; one that the index does not list, or that is too large to be read here,
+/// is posted so that every search finds it.
+void TermCollector::State::post_geometry(const detail::GeometryCapture::Found& found) {
+    const auto geometry =
+        found.is_geojson ? Geometry::parse(found.geojson) : std::optional<Geometry>();
+    if (!geometry && !found.too_large) return;
+    char entry[detail::kPathHashBytes + 1 + 8];
+    store_u64_be(entry, spatial_hash(key, found.path));
+    char* term = entry + detail::kPathHashBytes;
+    if (!geometry || (found.types & (1U << static_cast<unsigned>(geometry->type()))) == 0) {
+        *term = static_cast<char>(detail::TermType::kUndefined);
+        post_entry(entry, detail::kPathHashBytes + 1, false, false);
+        return;
+    }
+    for (const uint64_t cell : covering_cells(*geometry)) {
+        *term = static_cast<char>(detail::TermType::kCell);
+        store_u64_be(term + 1, cell);
+        post_entry(entry, sizeof(entry), false, true, true);
+    }
+}
+
 /// Items that look alike have their paths in the same places: the order of the last item is tried
 /// before anything is sorted.
 void TermCollector::State::sort_postings() {
@@ -242,6 +272,7 @@ void TermCollector::reset() {
     s.buffer.clear();
     s.postings.clear();
     s.counted_values.clear();
+    s.capture.reset();
     std::fill(s.composite_values.begin(), s.composite_values.end(), CompositeValue());
     s.composite_terms.clear();
     if (s.buffer.capacity() > kKeptBytesMax) s.buffer = std::string();
@@ -254,17 +285,22 @@ void TermCollector::reset() {
 
 bool TermCollector::enter_member(std::string_view name) {
     State& s = *state_;
-    return !s.off && s.enter(s.memo.member(s.places.back(), name));
+    return !s.off && s.enter(s.memo.member(s.places.back(), name), name);
 }
 
 bool TermCollector::enter_element() {
     State& s = *state_;
-    return !s.off && s.enter(s.memo.element(s.places.back()));
+    return !s.off && s.enter(s.memo.element(s.places.back()), {});
 }
 
 void TermCollector::leave() {
-    DCHECK(state_->places.size() > 1);
-    state_->places.pop_back();
+    State& s = *state_;
+    DCHECK(s.places.size() > 1);
+    if (s.capture.active()) [[unlikely]] {
+        detail::GeometryCapture::Found found;
+        if (s.capture.leave(s.places.size(), found)) s.post_geometry(found);
+    }
+    s.places.pop_back();
 }
 
 void TermCollector::scalar(const json::Value& value) {
@@ -273,6 +309,8 @@ void TermCollector::scalar(const json::Value& value) {
     const uint32_t path = s.places.back().path.position.composite_path;
     if (path != PathTree::kNotComposite) [[unlikely]]
         s.keep_for_composites(path, value);
+    if (s.capture.active()) [[unlikely]]
+        s.capture.scalar(s.places.size(), value);
 }
 
 void TermCollector::container(json::Type type) {
@@ -283,6 +321,13 @@ void TermCollector::container(json::Type type) {
     const uint32_t path = s.places.back().path.position.composite_path;
     if (path != PathTree::kNotComposite) [[unlikely]]
         s.keep_for_composites(path, value);
+    const detail::KnownPath& here = s.places.back().path;
+    if (here.position.spatial != 0 && type == json::Type::kObject) [[unlikely]] {
+        s.capture.begin_object(s.places.size(), here.hash, here.position.spatial);
+    } else if (s.capture.active()) [[unlikely]] {
+        type == json::Type::kArray ? s.capture.begin_array(s.places.size())
+                                   : s.capture.other_object(s.places.size());
+    }
 }
 
 TermSet TermCollector::take() {
@@ -305,8 +350,8 @@ TermSet TermCollector::take() {
             continue;
         }
         last = &p;
-        set.entries_.push_back({p.offset, p.size, p.partial, p.charged});
-        if (p.charged) ++set.pair_count_;
+        set.entries_.push_back({p.offset, p.size, p.partial, p.charged, p.cell});
+        if (p.charged) ++(p.cell ? set.cell_count_ : set.pair_count_);
     }
     std::sort(s.counted_values.begin(), s.counted_values.end());
     s.counted_values.erase(std::unique(s.counted_values.begin(), s.counted_values.end()),

@@ -70,6 +70,7 @@ bool take_term(std::string_view& in, std::string_view& term) {
         case TermType::kObject:
             break;
         case TermType::kNumber:
+        case TermType::kCell:
             size += 8;
             break;
         case TermType::kString:
@@ -146,6 +147,8 @@ std::optional<json::Value> decode_term(std::string_view term, json::Arena& arena
             }
             return json::Value::string({text, size});
         }
+        case TermType::kCell:
+            break;
     }
     return std::nullopt;
 }
@@ -210,7 +213,8 @@ TermSet unindexed_terms(const IndexingPolicy& policy, SipKey key) {
     set.entries_.push_back({.offset = 0,
                             .size = static_cast<uint32_t>(set.buffer_.size()),
                             .partial = false,
-                            .charged = false});
+                            .charged = false,
+                            .cell = false});
     return set;
 }
 
@@ -219,7 +223,9 @@ TermChange append_changes(const TermSet& before, const TermSet& after,
                           storage::IndexDelta& delta) {
     DeltaWriter writer(partition, docref, delta);
     TermChange change;
-    const auto counts = [](const TermSet::Entry& entry) { return entry.charged ? 1U : 0U; };
+    const auto count = [](const TermSet::Entry& entry, uint32_t& pairs, uint32_t& cells) {
+        if (entry.charged) ++(entry.cell ? cells : pairs);
+    };
     auto old = before.entries_.begin();
     auto now = after.entries_.begin();
     while (old != before.entries_.end() || now != after.entries_.end()) {
@@ -233,10 +239,10 @@ TermChange append_changes(const TermSet& before, const TermSet& after,
                                               : old_bytes.compare(now_bytes);
         if (order < 0) {
             writer.remove(old_bytes);
-            change.pairs_removed += counts(*old++);
+            count(*old++, change.pairs_removed, change.cells_removed);
         } else if (order > 0) {
             writer.add(now_bytes, now->partial);
-            change.pairs_added += counts(*now++);
+            count(*now++, change.pairs_added, change.cells_added);
         } else {
             if (old->partial != now->partial) {
                 writer.remove(old_bytes);

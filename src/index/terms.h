@@ -63,6 +63,7 @@ public:
         /// A pair of the RU formula (a scalar leaf, or a composite index) that is counted by these
         /// bytes. Those with a cut string, and those with `_ts`, are counted by their values.
         bool charged;
+        bool cell;  ///< of a spatial index: charged, but as no pair
     };
     const std::vector<Entry>& entries() const { return entries_; }
     /// Path hash (8 bytes) and term.
@@ -71,6 +72,8 @@ public:
     }
     /// (path, scalar) pairs of the RU formula: service-model §3.2.
     uint32_t pair_count() const { return pair_count_; }
+    /// Cells of spatial indexes that are charged.
+    uint32_t cell_count() const { return cell_count_; }
     bool empty() const { return entries_.empty(); }
 
     /// Entries that hold the item's `_ts`, which is known at commit only: the path `/_ts`, and
@@ -104,6 +107,7 @@ private:
     /// once.
     std::vector<uint64_t> counted_values_;
     uint32_t pair_count_ = 0;
+    uint32_t cell_count_ = 0;
 };
 
 /// The entries of an item that is not indexed: a marker, so that one seek tells whether a partition
@@ -134,10 +138,12 @@ private:
 };
 
 /// What a write changes: entries only in `before` are removed, only in `after` added (also when
-/// only the flag `partial` differs). Also counts charged pairs on each side.
+/// only the flag `partial` differs). Also counts charged pairs and cells on each side.
 struct TermChange {
     uint32_t pairs_removed = 0;
     uint32_t pairs_added = 0;
+    uint32_t cells_removed = 0;
+    uint32_t cells_added = 0;
 };
 TermChange append_changes(const TermSet& before, const TermSet& after,
                           storage::PartitionId partition, const storage::Docref& docref,

@@ -35,6 +35,12 @@ bool ContainerSettings::composite_usable(const index::CompositeIndex& composite)
     });
 }
 
+bool ContainerSettings::spatial_usable(const std::vector<index::PathStep>& path) const {
+    return all_policies(*this, [&](const index::IndexingPolicy& policy) {
+        return index::path_is_spatial(policy, path);
+    });
+}
+
 bool ContainerSettings::markers_usable() const {
     return all_policies(*this, [&](const index::IndexingPolicy& policy) {
         return policy.mode == index::IndexingMode::kConsistent;

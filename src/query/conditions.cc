@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "index/spatial.h"
 #include "index/terms.h"
 #include "query/evaluation.h"
 #include "query/functions.h"
@@ -260,7 +261,10 @@ private:
         // Null is ordered with nothing, and equal to null at most: such a comparison is never false.
         if (!want && orders && value->is_null()) return Found(never());
         const Op wanted = want ? op : opposite(op);
-        return compare(*e.args[mirror ? 1 : 0], mirror ? mirrored(wanted) : wanted, *value);
+        const Expr& other = *e.args[mirror ? 1 : 0];
+        if (query_.spatial_call(other) != nullptr)
+            return distance(other, mirror ? mirrored(wanted) : wanted, *value);
+        return compare(other, mirror ? mirrored(wanted) : wanted, *value);
     }
 
     Found all_of(const Expr& e, bool want) {
@@ -302,7 +306,8 @@ private:
     static Condition merged(Condition any) {
         const IndexPathSteps path = any.parts[0].path;
         for (const Condition& part : any.parts)
-            if (part.kind != Condition::Kind::kTerms || part.test != nullptr || part.path != path)
+            if (part.kind != Condition::Kind::kTerms || part.test != nullptr ||
+                part.path != path || part.spatial != any.parts[0].spatial)
                 return any;
         Condition out = std::move(any.parts[0]);
         out.exact = any.exact;
@@ -429,6 +434,7 @@ private:
         if (const auto type = type_ranges(name))
             return terms(*e.args[0], {*type}, LookupKind::kPreciseScan, 1);
         if (name == "STARTSWITH" || name == "STRINGEQUALS") return string_match(e, name);
+        if (name == "ST_WITHIN" || name == "ST_INTERSECTS") return near(e, 0);
         return std::nullopt;
     }
 
@@ -470,6 +476,41 @@ private:
         path->push_back({true, {}});
         Found out = terms_at(std::move(*path), {ranges::equal(*value)}, LookupKind::kSeek, 1);
         if (out) out->exact = one && value->is_scalar();
+        return out;
+    }
+
+    /// ST_DISTANCE(…) op `value`: what is nearer than a constant.
+    Found distance(const Expr& call, Op op, const Value& value) {
+        const FunctionSpec* spec = find_function(call.name);
+        if (spec == nullptr || spec->name != "ST_DISTANCE" || !value.is_number()) return std::nullopt;
+        if (op != Op::kLess && op != Op::kLessEqual && op != Op::kEqual) return std::nullopt;
+        const double metres = value.as_double();
+        if (std::isnan(metres)) return std::nullopt;
+        if (metres < 0) return Found(never());
+        return near(call, metres);
+    }
+
+    /// A spatial call that can only hold for geometries within a distance of a constant one.
+    Found near(const Expr& call, double metres) {
+        const SpatialNode* node = query_.spatial_call(call);
+        if (node == nullptr) return std::nullopt;
+        using Source = SpatialNode::Argument::Source;
+        const bool left = node->left().source == Source::kItem;
+        const SpatialNode::Argument& known = left ? node->right() : node->left();
+        auto path = path_of(*call.args[left ? 0 : 1]);
+        if (known.source == Source::kItem || !path) return std::nullopt;
+        const index::Geometry* geometry =
+            known.source == Source::kConstant ? known.constant
+                                              : parameters_.geometries()[known.parameter].get();
+        if (geometry == nullptr) return Found(never());
+        if (!facts_.is_spatial(*path)) return std::nullopt;
+        Condition out;
+        out.exact = false;
+        out.spatial = true;
+        out.path = std::move(*path);
+        out.ranges = index::cells_near(*geometry, metres);
+        out.lookup = LookupKind::kPreciseScan;
+        out.seeks = 1;
         return out;
     }
 
@@ -566,9 +607,14 @@ private:
 }  // namespace
 
 bool Condition::is_member_path() const {
-    return kind == Kind::kTerms && std::none_of(path.begin(), path.end(), [](const auto& step) {
-               return step.any_element;
-           });
+    return kind == Kind::kTerms && !spatial &&
+           std::none_of(path.begin(), path.end(),
+                        [](const auto& step) { return step.any_element; });
+}
+
+uint64_t Condition::entries_hash(SipKey key) const {
+    const uint64_t hash = index::path_hash(key, path);
+    return spatial ? index::spatial_hash(key, hash) : hash;
 }
 
 bool Filter::is_exact() const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "index/lookup.h"
 #include "index/policy.h"
 #include "query/compile.h"
@@ -32,12 +33,19 @@ struct Condition {
     IndexPathSteps path;
     std::vector<index::TermRange> ranges;
     const Node* test = nullptr;  ///< null: every entry counts
+    bool spatial = false;        ///< the entries are those of the spatial index at `path`
     LookupKind lookup = LookupKind::kSeek;
     uint32_t seeks = 0;  ///< of the RU formula
 
     bool is_never() const { return kind == Kind::kTerms && ranges.empty(); }
     /// One entry per item at most.
     bool is_member_path() const;
+    /// The entries are those of the values at this path.
+    bool is_of_values(const IndexPathSteps& values) const {
+        return kind == Kind::kTerms && !spatial && path == values;
+    }
+    /// Where the entries of kTerms are.
+    uint64_t entries_hash(SipKey key) const;
     bool is_single_term() const {
         return kind == Kind::kTerms && ranges.size() == 1 && ranges[0].single && test == nullptr;
     }
@@ -67,6 +75,8 @@ struct IndexFacts {
     std::function<bool(const IndexPathSteps&)> is_indexed;
     /// Items that lack the path have an entry, too.
     std::function<bool(const IndexPathSteps&)> posts_undefined;
+    /// Geometries at the path are in a spatial index.
+    std::function<bool(const IndexPathSteps&)> is_spatial;
 };
 
 /// Takes the WHERE clause of the outermost level apart.

@@ -192,7 +192,7 @@ TestedPostings::TestedPostings(const IndexReader& reader, const Condition& condi
                                std::string_view from_term, std::string_view from_docref)
     : reader_(reader),
       condition_(condition),
-      path_(index::path_hash(reader.path_key, condition.path)),
+      path_(condition.entries_hash(reader.path_key)),
       from_term_(from_term),
       from_docref_(from_docref) {
     if (condition.test != nullptr) tester_.emplace(reader.query, reader.parameters, condition);
@@ -295,7 +295,7 @@ Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& 
                                     uint64_t list_max) {
     if (condition.is_single_term())
         return DocrefStreamPtr(std::make_unique<TermStream>(
-            reader.scope, index::path_hash(reader.path_key, condition.path), condition.ranges[0]));
+            reader.scope, condition.entries_hash(reader.path_key), condition.ranges[0]));
     if (condition.kind == Condition::Kind::kTerms) {
         std::vector<ListedDocref> list;
         bool fits = true;

@@ -118,7 +118,9 @@ private:
         std::vector<S2Point> vertices;
         if (!to_vertices(positions, vertices)) return false;
         if (vertices.size() < 2)
-            return refuse("A LineString must have at least two different points.");
+            return refuse(
+                "The LineString input is not valid because it does not have enough distinct "
+                "points. A LineString must have at least two distinct points.");
         shape_->edges.Add(std::make_unique<S2LaxPolylineShape>(vertices));
         return true;
     }
@@ -136,8 +138,10 @@ private:
         if (!read_positions(list, out)) return false;
         const std::string number = std::to_string(index + 1);
         if (out.size() < 4)
-            return refuse("The Polygon input is not valid because the ring number " + number +
-                          " has fewer than four points.");
+            return refuse(
+                "The Polygon input is not valid because the ring number " + number +
+                " does not have enough points. Each ring of a polygon must contain at least "
+                "four points.");
         if (out.front().longitude != out.back().longitude ||
             out.front().latitude != out.back().latitude)
             return refuse(
@@ -151,8 +155,10 @@ private:
         if (!to_vertices(out, vertices)) return false;
         while (vertices.size() > 1 && vertices.front() == vertices.back()) vertices.pop_back();
         if (vertices.size() < 3)
-            return refuse("The Polygon input is not valid because the ring number " + number +
-                          " has fewer than three different points.");
+            return refuse(
+                "The Polygon input is not valid because the ring number " + number +
+                " does not have enough distinct points. Each ring of a polygon must have at "
+                "least three distinct points.");
         if (is_antipodal(vertices.front(), vertices.back())) return refuse(kAntipodal);
         is_hole_.push_back(index > 0);
         rings_.push_back(std::move(vertices));

@@ -21,4 +21,8 @@ Result<IndexPath> parse_index_path(std::string_view text, PathEnding ending = Pa
 Result<std::vector<CompositeIndex>> parse_composites(const json::Value& list);
 void append_composites(std::string& out, const std::vector<CompositeIndex>& composites);
 
+/// Spatial indexes of a policy: the member `spatialIndexes`.
+Result<std::vector<SpatialIndex>> parse_spatials(const json::Value& list);
+void append_spatials(std::string& out, const std::vector<SpatialIndex>& spatials);
+
 }  // namespace orrery::index::detail

@@ -26,6 +26,7 @@ enum class TermType : uint8_t {
     kString = 0x50,
     kArray = 0x60,
     kObject = 0x70,
+    kCell = 0x78,  ///< of a spatial index only
 };
 
 inline constexpr size_t kPathHashBytes = 8;
@@ -126,10 +127,12 @@ inline EncodedTerm encode_composite_term(char* out, const json::Value& value, bo
 enum class StepKind : uint8_t {
     kMember = 1,
     kElement = 2,
-    // No path of an item has these: composite indexes, and the marker of items without entries.
+    // No path of an item has these: composite indexes, the marker of items without entries, and
+    // spatial indexes.
     kAscending = 3,
     kDescending = 4,
     kUnindexed = 5,
+    kSpatial = 6,
 };
 
 inline uint64_t unreserved(uint64_t hash) {

@@ -199,10 +199,11 @@ ChargedChange append_replace(storage::PartitionId partition, const ItemVersion& 
     DCHECK(before.docref == after.docref);
     storage::IndexDelta unused;
     const bool uncertain = !before.previous_terms.empty();
-    const index::TermChange pairs = index::append_changes(before.terms, after.terms, partition,
+    const index::TermChange terms = index::append_changes(before.terms, after.terms, partition,
                                                           after.docref, uncertain ? unused : delta);
     if (uncertain) append_index_changes(partition, &before, &after, delta);
-    ChargedChange change{2 * pairs.pairs_removed, 2 * pairs.pairs_added};
+    ChargedChange change{2 * terms.pairs_removed + terms.cells_removed,
+                         2 * terms.pairs_added + terms.cells_added};
     for (size_t i = 0; i < after.unique_names.size(); ++i) {
         const bool kept =
             before.indexed && after.indexed && before.unique_names[i] == after.unique_names[i];

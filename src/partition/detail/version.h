@@ -59,7 +59,9 @@ struct ItemVersion {
     IdEntry entry() const { return {docref, lsn, etag_nonce, ts, own_ttl, directive}; }
     /// Terms of the RU formula.
     uint32_t charged_terms() const {
-        return indexed ? 2 * terms.pair_count() + static_cast<uint32_t>(unique_names.size()) : 0;
+        if (!indexed) return 0;
+        return 2 * terms.pair_count() + terms.cell_count() +
+               static_cast<uint32_t>(unique_names.size());
     }
 };
 using ItemVersionPtr = std::shared_ptr<ItemVersion>;

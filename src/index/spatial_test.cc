@@ -1,0 +1,335 @@
+#include "index/spatial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "base/encoding.h"
+#include "index/geometry_test_support.h"
+#include "index/terms.h"
+#include "json/item.h"
+
+namespace orrery::index {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::geometry;
+using ::testing::HasSubstr;
+using testing::line;
+using testing::LngLat;
+using testing::point;
+using testing::polygon;
+
+constexpr SipKey kKey = {0x0706050403020100ULL, 0x0F0E0D0C0B0A0908ULL};
+
+PathStep member(std::string name) {
+    return {.any_element = false, .name = std::move(name)};
+}
+const PathStep kElement{.any_element = true, .name = ""};
+
+Result<IndexingPolicy> read_policy(const std::string& text) {
+    json::Arena arena;
+    return parse_indexing_policy(json::parse(text, arena).value());
+}
+IndexingPolicy make_policy(const std::string& spatials) {
+    auto policy = read_policy(R"({"spatialIndexes":)" + spatials + "}");
+    EXPECT_TRUE(policy.ok()) << (policy.ok() ? "" : policy.error().message);
+    return std::move(policy).value();
+}
+TermSet collect(const IndexingPolicy& policy, const std::string& item) {
+    TermCollector collector(policy, kKey);
+    EXPECT_TRUE(json::read_item(item, {}, &collector).ok()) << item;
+    return collector.take();
+}
+/// Hexadecimal terms of the entries of the spatial index at a path.
+std::vector<std::string> spatial_entries(const TermSet& set, const std::vector<PathStep>& path) {
+    std::string prefix;
+    append_u64_be(prefix, spatial_hash(kKey, path_hash(kKey, path)));
+    std::vector<std::string> out;
+    for (const auto& entry : set.entries())
+        if (set.bytes(entry).starts_with(prefix)) {
+            EXPECT_FALSE(entry.partial);
+            out.push_back(hex_encode_upper(set.bytes(entry).substr(8)));
+        }
+    return out;
+}
+std::vector<std::string> cell_terms(const Geometry& shape) {
+    std::vector<std::string> out;
+    for (const uint64_t cell : covering_cells(shape)) {
+        std::string term;
+        append_cell_term(term, cell);
+        out.push_back(hex_encode_upper(term));
+    }
+    return out;
+}
+
+TEST(SpatialPolicy, IsReadAndAnswered) {
+    const IndexingPolicy policy = make_policy(
+        R"([{"path":"/loc/*","types":["Polygon","Point","Point"]},{"path":"/a/\"x-y\"/?","boundingBox":null}])");
+    EXPECT_THAT(
+        policy.json,
+        HasSubstr(
+            R"(,"spatialIndexes":[{"path":"/loc/*","types":["Point","Polygon"]},)"
+            R"({"path":"/a/\"x-y\"/?","types":["Point","LineString","Polygon","MultiPolygon"]}]})"));
+    EXPECT_EQ(read_policy(policy.json)->json, policy.json);
+    EXPECT_EQ(read_policy(policy.json)->spatials, policy.spatials);
+    EXPECT_TRUE(path_is_spatial(policy, {member("loc")}));
+    EXPECT_TRUE(path_is_spatial(policy, {member("loc"), kElement, member("at")}));
+    EXPECT_TRUE(path_is_spatial(policy, {member("a"), member("x-y")}));
+    EXPECT_FALSE(path_is_spatial(policy, {member("a"), member("x-y"), member("z")}));
+    EXPECT_FALSE(path_is_spatial(policy, {member("a")}));
+    EXPECT_FALSE(path_is_spatial(policy, {}));
+    const IndexingPolicy all = make_policy(R"([{"path":"/*"}])");
+    EXPECT_TRUE(path_is_spatial(all, {member("a")}));
+    EXPECT_FALSE(path_is_spatial(all, {member("_self")}));
+    EXPECT_FALSE(path_is_spatial(make_policy("[]"), {member("a")}));
+}
+
+TEST(SpatialPolicy, MistakesAreNamed) {
+    const struct {
+        const char* list;
+        const char* part;
+    } kCases[] = {
+        {"7", "not an array"},
+        {"[7]", "not an object"},
+        {"[{}]", "'path'"},
+        {R"([{"path":7}])", "'path'"},
+        {R"([{"path":"loc/*"}])", "begin with '/'"},
+        {R"([{"path":"/loc"}])", "/*"},
+        {R"([{"path":"/loc/*","kind":"Range"}])", "'kind'"},
+        {R"([{"path":"/loc/*","types":[]}])", "'types'"},
+        {R"([{"path":"/loc/*","types":"Point"}])", "'types'"},
+        {R"([{"path":"/loc/*","types":["point"]}])", "MultiPolygon"},
+        {R"([{"path":"/loc/*","types":["Circle"]}])", "MultiPolygon"},
+        {R"([{"path":"/_self/?"}])", "system property"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":0,"ymin":0,"xmax":1,"ymax":1}}])", "bounding"},
+        {R"([{"path":"/loc/*"},{"path":"/\"loc\"/*"}])", "listed twice"},
+    };
+    for (const auto& c : kCases) {
+        const auto policy = read_policy(R"({"spatialIndexes":)" + std::string(c.list) + "}");
+        ASSERT_FALSE(policy.ok()) << c.list;
+        EXPECT_EQ(policy.error().http_status, 400) << c.list;
+        EXPECT_THAT(policy.error().message, HasSubstr(c.part)) << c.list;
+    }
+    EXPECT_FALSE(read_policy(R"({"indexingMode":"none","spatialIndexes":[{"path":"/l/*"}]})").ok());
+}
+
+TEST(SpatialEntries, Bytes) {
+    // docs/formats/index.md
+    std::string hash;
+    append_u64_be(hash, spatial_hash(kKey, path_hash(kKey, {member("loc")})));
+    EXPECT_EQ(hex_encode_upper(hash), "4C15F1CD03F17CA8");
+    EXPECT_THAT(cell_terms(point(20, 10)), ElementsAre("7810D7DF0A35CBFF11"));
+    EXPECT_THAT(cell_terms(point(0, 90)), ElementsAre("785000000000000001"));
+    const auto box = cell_terms(geometry(polygon({{0, 0}, {10, 0}, {10, 10}, {0, 10}})));
+    EXPECT_GT(box.size(), 3U);
+    EXPECT_LE(box.size(), size_t{kGeometryCellsMax});
+}
+
+TEST(SpatialEntries, OfItems) {
+    const IndexingPolicy policy =
+        make_policy(R"([{"path":"/loc/*","types":["Point","Polygon"]},{"path":"/one/?"}])");
+    const std::string here = R"({"type":"Point","coordinates":[20,10]})";
+    const auto entries = cell_terms(point(20, 10));
+    for (const std::string& item : std::vector<std::string>
+         {R"({"id":"1","loc":)" + here + "}",
+          R"({"id":"1","loc":{"coordinates":[20,10,7],"crs":{"a":[1]},"type":"Point"}})"}) {
+        const TermSet set = collect(policy, item);
+        EXPECT_EQ(spatial_entries(set, {member("loc")}), entries) << item;
+        EXPECT_EQ(set.cell_count(), 1U);
+    }
+    // Below the path, in arrays and in other objects.
+    const TermSet nested =
+        collect(policy, R"({"id":"1","loc":{"type":"Point","x":[)" + here + "," + here +
+                            R"(,{"type":"Point","coordinates":[21,10]}],"coordinates":{"y":)" +
+                            here + "}}}");
+    EXPECT_THAT(spatial_entries(nested, {member("loc"), member("x"), kElement}),
+                ::testing::UnorderedElementsAre(entries[0], cell_terms(point(21, 10))[0]));
+    EXPECT_EQ(spatial_entries(nested, {member("loc"), member("coordinates"), member("y")}),
+              entries);
+    EXPECT_THAT(spatial_entries(nested, {member("loc")}), ElementsAre());
+    EXPECT_EQ(nested.cell_count(), 3U);
+    // A path that ends in /? is that path alone.
+    const TermSet one = collect(policy, R"({"id":"1","one":)" + here + R"(,"two":)" + here +
+                                            R"(,"three":{"one":)" + here + "}}");
+    EXPECT_EQ(spatial_entries(one, {member("one")}), entries);
+    EXPECT_EQ(one.cell_count(), 1U);
+    // What is no geometry has no entry, a type that is not listed an uncharged one.
+    for (const char* other :
+         {R"("Point")", "[20,10]", "{}", R"({"type":"Point"})", R"({"coordinates":[20,10]})",
+          R"({"type":"Point","coordinates":[20,100]})", R"({"type":"Point","coordinates":20})",
+          R"({"type":"Point","coordinates":["20",10]})",
+          R"({"type":"Point","coordinates":[20,{}]})",
+          R"({"type":["Point"],"coordinates":[20,10]})"}) {
+        const TermSet set = collect(policy, R"({"id":"1","loc":)" + std::string(other) + "}");
+        EXPECT_THAT(spatial_entries(set, {member("loc")}), ElementsAre()) << other;
+        EXPECT_EQ(set.cell_count(), 0U) << other;
+    }
+    const TermSet unlisted = collect(policy, R"({"id":"1","loc":)" + line({{0, 0}, {1, 1}}) + "}");
+    EXPECT_THAT(spatial_entries(unlisted, {member("loc")}), ElementsAre("10"));
+    EXPECT_EQ(unlisted.cell_count(), 0U);
+    // Coordinates beyond what is kept may be valid.
+    std::string many = R"({"id":"1","loc":{"type":"Point","coordinates":[20,10)";
+    for (int i = 0; i < 40'000; ++i) many += ",1";
+    EXPECT_THAT(spatial_entries(collect(policy, many + "]}}"), {member("loc")}), ElementsAre("10"));
+}
+
+TEST(SpatialEntries, WhereNothingElseIsIndexed) {
+    auto policy = read_policy(
+        R"({"excludedPaths":[{"path":"/*"}],"spatialIndexes":[{"path":"/loc/?"},{"path":"/sub/*"}]})");
+    ASSERT_TRUE(policy.ok());
+    const std::string here = R"({"type":"Point","coordinates":[20,10]})";
+    const TermSet set = collect(*policy, R"({"id":"1","n":1,"loc":)" + here + R"(,"sub":{"a":[)" +
+                                             here + R"(]},"other":)" + here + "}");
+    const auto entries = cell_terms(point(20, 10));
+    EXPECT_EQ(spatial_entries(set, {member("loc")}), entries);
+    EXPECT_EQ(spatial_entries(set, {member("sub"), member("a"), kElement}), entries);
+    EXPECT_EQ(set.entries().size(), 3U);  // with the id
+    EXPECT_EQ(set.cell_count(), 2U);
+    EXPECT_EQ(set.pair_count(), 1U);
+}
+
+TEST(SpatialEntries, ChangesAreCounted) {
+    const IndexingPolicy policy = make_policy(R"([{"path":"/loc/*"}])");
+    const TermSet a = collect(policy, R"({"id":"1","loc":{"type":"Point","coordinates":[20,10]}})");
+    const TermSet b = collect(policy, R"({"id":"1","loc":{"type":"Point","coordinates":[20,11]}})");
+    storage::IndexDelta delta;
+    const storage::Docref docref("ABCDEFGH", 1);
+    const TermChange same = append_changes(a, a, 7, docref, delta);
+    EXPECT_EQ(same.cells_removed + same.cells_added, 0U);
+    EXPECT_TRUE(delta.empty());
+    const TermChange change = append_changes(a, b, 7, docref, delta);
+    EXPECT_EQ(change.cells_removed, 1U);
+    EXPECT_EQ(change.cells_added, 1U);
+    EXPECT_EQ(change.pairs_removed, 1U);  // the latitude
+    EXPECT_EQ(change.pairs_added, 1U);
+    EXPECT_EQ(delta.entries().size(), 4U);
+    const TermChange gone = append_changes(b, {}, 7, docref, delta);
+    EXPECT_EQ(gone.cells_removed, 1U);
+}
+
+// --- searches never lose a match ----------------------------------------------------------------
+
+class SpatialSearch : public ::testing::Test {
+protected:
+    double between(double low, double high) {
+        return std::uniform_real_distribution<double>(low, high)(random_);
+    }
+    /// Anywhere, with a liking for poles, the antimeridian and round numbers.
+    LngLat place() {
+        LngLat p{between(-180, 180), std::asin(between(-1, 1)) * 180 / M_PI};
+        switch (random_() % 8) {
+            case 0:
+                p = {std::round(p.first / 10) * 10, std::round(p.second / 10) * 10};
+                break;
+            case 1:
+                p.first = random_() % 2 == 0 ? 180 - between(0, 1) : -180 + between(0, 1);
+                break;
+            case 2:
+                p.second = random_() % 2 == 0 ? 90 - between(0, 2) : -90 + between(0, 2);
+                break;
+            default:
+                break;
+        }
+        return p;
+    }
+    LngLat near(LngLat from, double degrees) {
+        return {std::clamp(from.first + between(-degrees, degrees), -180.0, 180.0),
+                std::clamp(from.second + between(-degrees, degrees), -90.0, 90.0)};
+    }
+    /// A geometry of random type about a place.
+    std::optional<Geometry> shape(LngLat at, double degrees) {
+        switch (random_() % 4) {
+            case 0:
+                return testing::parsed(testing::point_text(near(at, degrees)));
+            case 1:
+                return testing::parsed(
+                    line({near(at, degrees), near(at, degrees), near(at, degrees)}));
+            case 2: {
+                std::vector<LngLat> ring;
+                const size_t corners = 3 + random_() % 9;
+                for (size_t i = 0; i < corners; ++i) {
+                    const double angle =
+                        2 * M_PI * static_cast<double>(i) / static_cast<double>(corners);
+                    ring.push_back(
+                        {std::clamp(at.first + degrees * std::cos(angle), -180.0, 180.0),
+                         std::clamp(at.second + degrees * std::sin(angle), -90.0, 90.0)});
+                }
+                if (random_() % 10 == 0) std::reverse(ring.begin(), ring.end());
+                return testing::parsed(polygon(ring));
+            }
+            default: {
+                std::vector<LngLat> ring;
+                for (int i = 0; i < 3; ++i) ring.push_back(near(at, degrees));
+                return testing::parsed(polygon(ring));
+            }
+        }
+    }
+    static bool found(const Geometry& posted, const std::vector<TermRange>& ranges) {
+        for (const uint64_t cell : covering_cells(posted)) {
+            std::string term;
+            append_cell_term(term, cell);
+            for (const TermRange& range : ranges)
+                if (term >= range.begin && term < range.end) return true;
+        }
+        return false;
+    }
+    std::mt19937_64 random_{20260101};
+};
+
+TEST_F(SpatialSearch, FindsEveryMatch) {
+    int matches = 0;
+    int narrowed = 0;
+    int pairs = 0;
+    for (int round = 0; round < 200; ++round) {
+        const LngLat at = place();
+        const double scale = std::pow(10, between(-5, 1.5));
+        const auto wanted = shape(at, scale);
+        if (!wanted) continue;
+        const double metres = random_() % 2 == 0 ? 0 : scale * 1e5 * between(0, 3);
+        const auto ranges = cells_near(*wanted, metres);
+        for (int i = 0; i < 25; ++i) {
+            const auto other =
+                shape(i % 5 == 0 ? place() : near(at, scale * 3), scale * between(0.001, 2));
+            if (!other) continue;
+            ++pairs;
+            const bool hit = found(*other, ranges);
+            narrowed += hit ? 0 : 1;
+            const bool match = metres == 0 ? other->intersects(*wanted) || other->within(*wanted) ||
+                                                 wanted->within(*other)
+                                           : other->distance(*wanted) <= metres;
+            matches += match ? 1 : 0;
+            EXPECT_TRUE(hit || !match) << "round " << round << ", " << at.first << ' ' << at.second
+                                       << " scale " << scale << " metres " << metres;
+        }
+    }
+    // The test means something.
+    EXPECT_GT(matches, pairs / 10);
+    EXPECT_GT(narrowed, pairs / 10);
+}
+
+TEST_F(SpatialSearch, Borders) {
+    // A point on a corner, at a pole, on the antimeridian, at a cell's corner.
+    for (const LngLat& at : {LngLat{0, 0}, LngLat{45, 0}, LngLat{180, 0}, LngLat{-180, 45},
+                            LngLat{90, 90}, LngLat{-13, -90}, LngLat{45, 35.264389682754654}}) {
+        const Geometry here = point(at.first, at.second);
+        EXPECT_TRUE(found(here, cells_near(here, 0)));
+        EXPECT_TRUE(found(here, cells_near(here, 1e-6)));
+        const double far = 2e7;
+        EXPECT_TRUE(found(here, cells_near(point(3, 3), far * 2)));
+        if (std::abs(at.second) == 90) continue;
+        const auto triangle = testing::parsed(polygon(
+            {at, {at.first == 180 ? -179 : at.first + 1, at.second}, {at.first, at.second + 1}}));
+        ASSERT_TRUE(triangle.has_value());
+        EXPECT_TRUE(found(here, cells_near(*triangle, 0))) << at.first;
+        EXPECT_TRUE(found(*triangle, cells_near(here, 0))) << at.first;
+    }
+    // Few ranges, however large the geometry.
+    EXPECT_LE(cells_near(geometry(polygon({{0, 0}, {90, 0}, {90, 60}, {0, 60}})), 0).size(), 100U);
+    EXPECT_LE(cells_near(point(1, 2), 10).size(), 120U);
+}
+
+}  // namespace
+}  // namespace orrery::index
