@@ -1,0 +1,130 @@
+"""W110–W117: what a query tells about itself, its tokens, and orders that no index serves."""
+import base64
+import json
+import urllib.parse
+
+import pytest
+from wire import pk, send
+
+QUERY = {"content-type": "application/query+json", "x-ms-documentdb-query-enablecrosspartition": "True"}
+COMPOSITE = {"includedPaths": [{"path": "/*"}], "excludedPaths": [{"path": "/secret/?"}],
+             "compositeIndexes": [[{"path": "/team", "order": "ascending"}, {"path": "/n", "order": "descending"}]]}
+
+
+def ask(container, text, headers=None, **more):
+    return send("POST", f"{container.path}/docs", {"query": text, **more}, {**QUERY, **(headers or {})})
+
+
+@pytest.fixture
+def filled(make):
+    container = make(headers={"x-ms-offer-throughput": "18000"}, indexingPolicy=COMPOSITE)
+    for n in range(60):
+        body = {"id": f"i{n}", "pk": f"p{n % 12}", "n": n, "team": f"t{n % 3}", "secret": n, "text": "x" * n}
+        assert send("POST", f"{container.path}/docs", body, pk(body["pk"])).status == 201
+    return container
+
+
+def explained(answer):
+    return json.loads(urllib.parse.unquote(answer.headers["x-orrery-explain"]))
+
+
+def test_W110_query_metrics_are_true(filled):
+    answer = ask(filled, "SELECT * FROM c WHERE c.n < 10 AND c.secret >= 5", {"x-ms-documentdb-populatequerymetrics": "true"})
+    assert answer.status == 200 and answer.json["_count"] == 5
+    metrics = dict(part.split("=") for part in answer.headers["x-ms-documentdb-query-metrics"].split(";"))
+    assert metrics["retrievedDocumentCount"] == "10" and metrics["outputDocumentCount"] == "5"
+    assert metrics["indexUtilizationRatio"] == "0.50" and float(metrics["totalExecutionTimeInMs"]) > 0
+    assert int(metrics["retrievedDocumentSize"]) > 10 * 40
+    assert "x-ms-documentdb-query-metrics" not in ask(filled, "SELECT * FROM c").headers
+
+
+def test_W111_index_metrics_in_both_encodings(filled):
+    text = "SELECT * FROM c WHERE c.n = 7 AND c.secret = 7"
+    flat = ask(filled, text, {"x-ms-cosmos-populateindexmetrics": "true"})
+    told = json.loads(base64.b64decode(flat.headers["x-ms-cosmos-index-utilization"]))
+    assert [one["IndexSpec"] for one in told["UtilizedSingleIndexes"]] == ["/n/?"]
+    assert [one["IndexSpec"] for one in told["PotentialSingleIndexes"]] == ["/secret/?"]
+    assert told["UtilizedCompositeIndexes"] == [] and told["PotentialCompositeIndexes"] == []
+    nested = ask(filled, text, {"x-ms-cosmos-populateindexmetrics-V2": "true"})
+    told = json.loads(urllib.parse.unquote(nested.headers["x-ms-cosmos-index-utilization"]))
+    assert told["UtilizedIndexes"] == {"SingleIndexes": [{"IndexSpec": "/n/?"}], "CompositeIndexes": []}
+    assert told["PotentialIndexes"]["SingleIndexes"] == [{"IndexSpec": "/secret/?"}]
+    nothing = ask(filled, "SELECT * FROM c WHERE c.n = -1", {"x-ms-cosmos-populateindexmetrics-V2": "true"})
+    assert "x-ms-cosmos-index-utilization" not in nothing.headers
+    both = ask(filled, "SELECT * FROM c ORDER BY c.team, c.n DESC", {"x-ms-cosmos-populateindexmetrics-V2": "true"})
+    told = json.loads(urllib.parse.unquote(both.headers["x-ms-cosmos-index-utilization"]))
+    assert told["UtilizedIndexes"]["CompositeIndexes"] == [{"IndexSpecs": ["/team ASC", "/n DESC"]}]
+
+
+@pytest.mark.parametrize("text,access", [
+    ("SELECT * FROM c WHERE c.n = 7", "index"), ("SELECT * FROM c WHERE c.secret = 7", "scan"),
+    ("SELECT TOP 3 * FROM c ORDER BY c.n", "index order"), ("SELECT VALUE COUNT(1) FROM c WHERE c.n > 7", "index only"),
+    ("SELECT c.team, COUNT(1) AS k FROM c GROUP BY c.team", "index only"),
+])
+def test_W112_explain_names_the_access(filled, text, access):
+    told = explained(ask(filled, text, {"x-orrery-explain": "true"}))
+    assert {step["access"] for step in told["steps"]} == {access}, told
+    assert f"{told['requestCharge']:.2f}" == ask(filled, text).headers["x-ms-request-charge"]
+
+
+def test_W113_tokens_keep_the_limit_and_refuse_tampering(filled):
+    text = "SELECT * FROM c ORDER BY c.team, c.n DESC"
+    seen, token = [], None
+    while True:
+        headers = {"x-ms-max-item-count": "7", "x-ms-documentdb-responsecontinuationtokenlimitinkb": "1"}
+        page = ask(filled, text, {**headers, **({"x-ms-continuation": token} if token else {})})
+        assert page.status == 200, page
+        seen += [(one["team"], -one["n"]) for one in page.json["Documents"]]
+        token = page.headers.get("x-ms-continuation")
+        if not token:
+            break
+        assert len(token) <= 1024
+        last = token
+    assert seen == sorted(seen) and len(seen) == 60
+    changed = ("B" if last[0] != "B" else "C") + last[1:]
+    for bad in (changed, "x", last[:-4], "*"):
+        assert ask(filled, text, {"x-ms-continuation": bad}).status == 400, bad
+    assert ask(filled, text + " OFFSET 0 LIMIT 9", {"x-ms-continuation": last}).status == 400
+    for bad in ("0", "-1", "many"):
+        assert ask(filled, text, {"x-ms-documentdb-responsecontinuationtokenlimitinkb": bad}).status == 400, bad
+
+
+def test_W114_orders_that_no_index_serves(filled):
+    excluded = ask(filled, "SELECT * FROM c ORDER BY c.secret")
+    assert excluded.status == 400 and "order-by item is excluded" in excluded.json["message"]
+    for order in ("c.n, c.team", "c.team, c.n", "c.team, c.n DESC, c.id"):
+        answer = ask(filled, f"SELECT * FROM c ORDER BY {order}")
+        assert answer.status == 400 and "corresponding composite index" in answer.json["message"], order
+    assert ask(filled, "SELECT * FROM c ORDER BY c.team DESC, c.n").status == 200
+
+
+def test_W115_compositions_of_aggregates(filled):
+    text = "SELECT VALUE COUNT(1) > 0 FROM c"
+    refused = ask(filled, text)
+    assert refused.status == 400 and "Compositions of aggregates" in refused.json["message"]
+    assert ask(filled, text, pk("p1")).json["Documents"] == [True]
+    assert ask(filled, text + " WHERE c.pk = 'p1'").json["Documents"] == [True]
+
+
+def test_W116_charges_are_the_same_whatever_the_plan(filled):
+    # One seek, ten items of one range each; the same without and with an index on the second path.
+    texts = ["SELECT * FROM c WHERE c.n < 10", "SELECT * FROM c WHERE c.n < 10 ORDER BY c.n"]
+    charges = {text: {ask(filled, text).headers["x-ms-request-charge"] for _ in range(3)} for text in texts}
+    assert all(len(one) == 1 for one in charges.values()), charges
+    assert len({charge for one in charges.values() for charge in one}) == 1, charges
+
+
+def test_W117_policies_change_online(filled):
+    text = "SELECT * FROM c WHERE c.secret = 7"
+    read = send("GET", filled.path)
+    body = {key: value for key, value in read.json.items() if not key.startswith("_")}
+    body["indexingPolicy"]["excludedPaths"] = [one for one in body["indexingPolicy"]["excludedPaths"] if "secret" not in one["path"]]
+    assert send("PUT", filled.path, body).status == 200
+    for _ in range(200):
+        assert ask(filled, text).json["_count"] == 1
+        progress = send("GET", filled.path, headers={"x-ms-documentdb-populatequotainfo": "true"})
+        if progress.headers["x-ms-documentdb-collection-index-transformation-progress"] == "100":
+            break
+    told = explained(ask(filled, text, {"x-orrery-explain": "true"}))
+    assert {step["access"] for step in told["steps"]} == {"index"}, told
+    assert ask(filled, "SELECT * FROM c ORDER BY c.secret").json["_count"] == 60
