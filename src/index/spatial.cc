@@ -18,6 +18,9 @@ namespace orrery::index {
 namespace {
 
 constexpr int kSearchCellsMax = 16;
+/// The smallest cells that are posted, about half a metre wide. A stored entry must be found again
+/// from the item, perhaps on another machine: the larger a cell is, the less a last bit matters.
+constexpr int kLevelMax = 24;
 /// Room for rounding: about a hundredth of a millimetre.
 constexpr double kSlackAngle = 1e-12;
 constexpr double kSlack = 1 + 1e-9;
@@ -32,6 +35,7 @@ std::vector<S2CellId> search_cells(const detail::Shape& shape, double metres) {
     const double angle = metres / detail::kMetresMin * kSlack + kSlackAngle;
     S2RegionCoverer::Options options;
     options.set_max_cells(kSearchCellsMax);
+    options.set_max_level(kLevelMax);
     S2RegionCoverer coverer(options);
     std::vector<S2CellId> cells;
     if (!(angle < M_PI)) {
@@ -58,9 +62,10 @@ uint64_t spatial_hash(SipKey key, uint64_t path_hash) {
 
 std::vector<uint64_t> covering_cells(const Geometry& geometry) {
     const detail::Shape& shape = geometry.shape();
-    if (shape.is_point()) return {S2CellId(shape.point).id()};
+    if (shape.is_point()) return {S2CellId(shape.point).parent(kLevelMax).id()};
     S2RegionCoverer::Options options;
     options.set_max_cells(kGeometryCellsMax);
+    options.set_max_level(kLevelMax);
     S2RegionCoverer coverer(options);
     std::vector<S2CellId> cells;
     coverer.GetCovering(MakeS2ShapeIndexRegion(&shape.edges), &cells);
