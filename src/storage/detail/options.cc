@@ -2,6 +2,7 @@
 #include <rocksdb/table.h>
 
 #include "storage/detail/database.h"
+#include "storage/detail/info_log.h"
 
 namespace orrery::storage::detail {
 namespace {
@@ -79,9 +80,8 @@ rocksdb::DBOptions database_options(const StoreOptions& options, rocksdb::Env* e
     // An idle server does nothing.
     out.stats_dump_period_sec = 0;
     out.stats_persist_period_sec = 0;
+    out.info_log = make_info_log();
     out.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-    out.keep_log_file_num = 2;
-    out.max_log_file_size = 4 * kMiB;
     out.max_manifest_file_size = 16 * kMiB;
     // After a failed write the outcome is unknown: reopen, never resume.
     out.max_bgerror_resume_count = 0;
