@@ -80,6 +80,39 @@ TEST(HttpServerRefusal, LargeBodyIsRefusedBeforeItIsRead) {
     EXPECT_TRUE(client.at_end());
 }
 
+TEST(HttpServerRefusal, LargeRequestsShareABudget) {
+    TestHandler handler;
+    HttpServerOptions options;
+    options.loop_count = 1;
+    options.large_request_bytes_max = 1'500'000;
+    auto server = start_server(handler, options);
+    const std::string wire = post_request("/", std::string(1'000'000, 'x'));
+    const size_t most = wire.size() - 1;
+    TestClient holder(server->port());
+    ASSERT_TRUE(holder.send(std::string_view(wire).substr(0, most)));
+    // Rounds of the loop, until it has read what the holder sent.
+    TestClient small(server->port());
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(small.request(get_request("/")).status, 200);
+    // While one request holds most of it, the next finds no room, but a small one does.
+    EXPECT_TRUE(eventually([&] {
+        TestClient other(server->port());
+        return other.request(wire).status == 503;
+    }));
+    EXPECT_EQ(small.request(get_request("/")).status, 200);
+    EXPECT_EQ(holder.request(std::string_view(wire).substr(most)).status, 200);
+    // What answered and ended requests held is given back.
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(TestClient(server->port()).request(wire).status, 200);
+        EXPECT_EQ(holder.request(wire).status, 200);
+    }
+    {
+        TestClient gone(server->port());
+        ASSERT_TRUE(gone.send(std::string_view(wire).substr(0, most)));
+        gone.reset_connection();
+    }
+    EXPECT_TRUE(eventually([&] { return TestClient(server->port()).request(wire).status == 200; }));
+}
+
 TEST(HttpServerRefusal, SlowHeadersAreCutOff) {
     TestHandler handler;
     auto server = start_server(handler, small_limits());

@@ -16,10 +16,11 @@ public:
     /// `extra_hosts`), created once in `folder` (files ca.pem, ca.key, server.pem, server.key; keys
     /// readable by the owner only), loaded on later starts, and renewed before they expire or when
     /// a host is missing from the certificate; the authority stays the same.
-    static Result<std::unique_ptr<TlsIdentity>> load_or_create(const std::string& folder,
-                                                               const std::vector<std::string>& extra_hosts);
+    static Result<std::unique_ptr<TlsIdentity>> load_or_create(
+        const std::string& folder, const std::vector<std::string>& extra_hosts);
     /// The same, kept in memory only.
-    static Result<std::unique_ptr<TlsIdentity>> create_in_memory(const std::vector<std::string>& extra_hosts);
+    static Result<std::unique_ptr<TlsIdentity>> create_in_memory(
+        const std::vector<std::string>& extra_hosts);
     ~TlsIdentity();
 
     /// The authority's certificate, PEM: what clients import to trust this server.

@@ -61,6 +61,10 @@ Connection::Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback)
     set_buffer(kBufferBytes);
 }
 
+Connection::~Connection() {
+    loop_->give_large_bytes(large_bytes_);
+}
+
 void Connection::start(OwnedFd socket) {
     socket_ = std::move(socket);
     const int on = 1;
@@ -132,7 +136,10 @@ void Connection::advance() {
 
 /// True when more plaintext was at hand; else input is waited for or the connection is closed.
 bool Connection::await_input() {
-    make_room();
+    if (!make_room()) {
+        refuse(503, "The server is receiving too many large requests at once. Try again later.");
+        return false;
+    }
     if (tls_backlog_ && decrypt()) return true;
     if (state_ == State::kClosed) return false;
     if (input_ended_) {
@@ -274,22 +281,28 @@ bool Connection::decrypt() {
 }
 
 /// Makes free space behind what was received. The parser refuses at its limits, so the buffer
-/// stays below twice their sum.
-void Connection::make_room() {
+/// stays below twice their sum. False when the loop's large requests leave no memory for it.
+bool Connection::make_room() {
     DCHECK(state_ == State::kReading);
     if (begin_ > 0 && capacity_ - end_ < capacity_ / 2) {
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;
     }
-    if (end_ < capacity_) return;
+    if (end_ < capacity_) return true;
     end_ = begin_ + parser_.compact(buffer_.get() + begin_, end_ - begin_);
-    if (capacity_ - end_ >= kBufferSlackBytes) return;
+    if (capacity_ - end_ >= kBufferSlackBytes) return true;
     size_t capacity = capacity_ * 2;
     if (const size_t expected = parser_.bytes_expected(); expected > 0) {
         capacity = std::min(capacity, begin_ + expected + kBufferSlackBytes);
     }
-    if (capacity > capacity_) set_buffer(capacity);
+    if (capacity <= capacity_) return true;
+    if (capacity > kBufferKeepBytes) {
+        if (!loop_->take_large_bytes(capacity - large_bytes_)) return false;
+        large_bytes_ = capacity;
+    }
+    set_buffer(capacity);
+    return true;
 }
 
 /// Replaces the buffer, keeping what was received.
@@ -307,7 +320,9 @@ void Connection::drop_request() {
     phase_ = Phase::kNone;
     if (begin_ != end_) return;
     begin_ = end_ = 0;
-    if (capacity_ > kBufferKeepBytes) set_buffer(kBufferBytes);
+    if (capacity_ <= kBufferKeepBytes) return;
+    set_buffer(kBufferBytes);
+    loop_->give_large_bytes(std::exchange(large_bytes_, 0));
 }
 
 std::unique_ptr<Exchange> Connection::take_exchange() {

@@ -45,6 +45,7 @@ protected:
 class Connection final : public Watcher, public std::enable_shared_from_this<Connection> {
 public:
     Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback);
+    ~Connection();
 
     void start(OwnedFd socket);
     void stop();   ///< the server is stopping
@@ -80,7 +81,7 @@ private:
     void take_input(size_t count);
     bool decrypt();
     void set_buffer(size_t capacity);
-    void make_room();
+    bool make_room();
     void drop_request();
     void dispatch();
     void refuse(int status, std::string_view why);
@@ -122,8 +123,9 @@ private:
 
     std::unique_ptr<char[]> buffer_;
     size_t capacity_ = 0;
-    size_t begin_ = 0;  ///< start of the current request
-    size_t end_ = 0;    ///< end of what was received
+    size_t large_bytes_ = 0;  ///< capacity_ as counted by the loop; 0 for usual sizes
+    size_t begin_ = 0;        ///< start of the current request
+    size_t end_ = 0;          ///< end of what was received
     HttpParser parser_;
 
     std::unique_ptr<Exchange> exchange_;  ///< spare, or the answer being written

@@ -128,6 +128,14 @@ void Loop::adopt(OwnedFd socket, bool peer_is_loopback) {
     });
 }
 
+bool Loop::take_large_bytes(size_t bytes) {
+    // Only this thread adds, so the sum cannot pass the limit between the two steps.
+    if (large_bytes_.load(std::memory_order_relaxed) + bytes > options_.large_request_bytes_max)
+        return false;
+    large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    return true;
+}
+
 void Loop::remove(Connection& connection) {
     const size_t position = connection.position_in_loop;
     DCHECK(position < connections_.size() && connections_[position].get() == &connection);

@@ -87,6 +87,12 @@ public:
     void finish_stop();
     void join();
     bool on_own_thread() const;
+    /// Room for a buffer above the usual size; false when the loop's requests hold too much
+    /// already.
+    bool take_large_bytes(size_t bytes);
+    void give_large_bytes(size_t bytes) {
+        large_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
 
     // The loop's thread ---------------------------------------------------------------------
     /// `events` of `fd` go to `watcher` until the descriptor is closed.
@@ -135,6 +141,7 @@ private:
     std::vector<std::shared_ptr<Connection>> ended_;    ///< in this round of events
     std::vector<std::shared_ptr<Connection>> resumed_;  ///< in the next one
     std::atomic<size_t> connection_count_{0};
+    std::atomic<size_t> large_bytes_{0};
     Connection* dispatching_ = nullptr;
     bool stopping_ = false;
     bool finished_ = false;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,11 +19,13 @@ constexpr const char* kVersion = "0.1.0";
 constexpr int64_t kProbeTimeoutMs = 5000;
 
 void print_welcome(const CommandLine& line, uint16_t port) {
-    const std::string host = line.serve.bind_address == "0.0.0.0" ? "localhost" : line.serve.bind_address;
+    const std::string host =
+        line.serve.bind_address == "0.0.0.0" ? "localhost" : line.serve.bind_address;
     const std::string endpoint = fmt::format("http://{}:{}/", host, port);
     fmt::print("Orrery {} is ready at {} (TLS on the same port)\n", kVersion, endpoint);
     if (line.container_log) {
-        fmt::print("Started\nNow listening on: {}\nSystem is now fully ready to accept requests\n", endpoint);
+        fmt::print("Started\nNow listening on: {}\nSystem is now fully ready to accept requests\n",
+                   endpoint);
     } else {
         fmt::print(
             "  key                {}\n"
@@ -32,9 +35,10 @@ void print_welcome(const CommandLine& line, uint16_t port) {
             line.serve.keys.primary, endpoint, line.serve.keys.primary,
             line.serve.data_folder.empty()
                 ? "in memory, gone on exit"
-                : line.serve.data_folder + (line.serve.durability == storage::Durability::kSync
-                                                ? ""
-                                                : "  (relaxed: the last writes may be lost on power failure)"),
+                : line.serve.data_folder +
+                      (line.serve.durability == storage::Durability::kSync
+                           ? ""
+                           : "  (relaxed: the last writes may be lost on power failure)"),
             endpoint);
     }
     std::fflush(stdout);
@@ -47,8 +51,18 @@ log::Level log_level(const std::string& name) {
     return log::Level::kInfo;
 }
 
+/// Connections and RocksDB's tables need more files than the usual soft limit of 1,024 allows.
+void raise_file_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        log::warning("the limit of open files stays as it is; many connections may be refused");
+}
+
 int serve(const CommandLine& line) {
     log::set_level(log_level(line.log_level));
+    raise_file_limit();
     for (const auto& warning : line.warnings) log::warning(warning);
     // Before any thread exists, so that all of them inherit the mask and only sigwait() sees these.
     sigset_t signals;
@@ -106,11 +120,17 @@ int healthcheck(const CommandLine& line) {
 int main(int argc, char** argv) {
     const CommandLine line = server::read_command_line(argc, argv);
     switch (line.command) {
-        case server::Command::kServe: return serve(line);
-        case server::Command::kCheck: return check(line);
-        case server::Command::kHealthcheck: return healthcheck(line);
-        case server::Command::kVersion: fmt::print("orrery {}\n", kVersion); return 0;
-        case server::Command::kExit: return line.exit_code;
+        case server::Command::kServe:
+            return serve(line);
+        case server::Command::kCheck:
+            return check(line);
+        case server::Command::kHealthcheck:
+            return healthcheck(line);
+        case server::Command::kVersion:
+            fmt::print("orrery {}\n", kVersion);
+            return 0;
+        case server::Command::kExit:
+            return line.exit_code;
     }
     return 1;
 }
