@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/worker_pool.h"
 #include "catalog/resources.h"
+#include "index/computed.h"
 #include "json/value.h"
 #include "partition/item_cache.h"
 #include "storage/store.h"
@@ -40,6 +41,8 @@ public:
         partition::ItemCache& cache;
         WorkerPool& workers;
         const Clock& clock;
+        /// Without one, containers with computed properties are refused.
+        index::ComputedCompiler compile_computed = {};
     };  // borrowed, outlive this
 
     /// Between Store::open and Store::start: loads everything, opens partitions, replays their

@@ -116,7 +116,7 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     WriteLock write(write_mutex_);
     TRY(DatabaseNode * parent, owner(database));
     TRY(std::string id, body_id(body));
-    TRY(Definition definition, parse_definition(body, allow_missing_key));
+    TRY(Definition definition, parse_definition(body, allow_missing_key, deps_.compile_computed));
     if (parent->containers.find(id) != nullptr) return errors::conflict();
     TRY(const ContainerPlan plan, plan_container(*parent, definition, throughput));
 
@@ -173,7 +173,7 @@ Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
     if (id != before.id)
         return errors::bad_request(
             "The container's property 'id' cannot be changed after its creation.");
-    TRY(Definition definition, parse_replacement(body, before.definition));
+    TRY(Definition definition, parse_replacement(body, before.definition, deps_.compile_computed));
     TRY_STATUS(check_if_match(if_match, before.version.etag));
     NewSettings to;
     to.record = node->record;

@@ -156,12 +156,12 @@ Status CatalogImpl::load_containers(Loaded& loaded) {
                 inconsistent("the partitions of container '" + record.id + "' do not fit"));
         auto settings = parsed.find(record.tail);
         if (settings == parsed.end()) {
-            auto definition = parse_stored_tail(record.tail);
+            auto definition = parse_stored_tail(record.tail, deps_.compile_computed);
             if (!definition.ok()) return std::move(definition).take_status();
             settings = parsed.emplace(record.tail, std::move(definition->settings)).first;
         }
         partition::ContainerSettings own = settings->second;
-        TRY_STATUS(apply_index_state(record.index, own));
+        TRY_STATUS(apply_index_state(record.index, own, deps_.compile_computed));
         auto container = build_container(record, database->database, std::move(own), partitions);
         if (!container.ok()) return std::move(container).take_status();
         const uint64_t number = record.rid.number;

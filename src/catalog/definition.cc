@@ -140,13 +140,16 @@ Result<std::string> read_change_feed(const json::Value& policy) {
     return std::string(R"({"retentionDuration":0})");
 }
 
-Result<std::string> read_computed_properties(const json::Value& list) {
-    if (is_absent(list)) return std::string();
+/// Null: none.
+Result<index::ComputedPropertiesPtr> read_computed_properties(
+    const json::Value& list, const index::ComputedCompiler& compiler) {
+    if (is_absent(list)) return index::ComputedPropertiesPtr();
     if (!list.is_array()) return bad_member("computedProperties", "an array");
-    if (!list.elements().empty())
+    if (list.elements().empty()) return index::ComputedPropertiesPtr();
+    if (!compiler)
         return errors::not_supported("The container's property 'computedProperties'",
                                      "Create the container without this property.");
-    return std::string("[]");
+    return compiler(list);
 }
 
 Result<std::vector<json::MemberPath>> read_unique_key(const json::Value& key,
@@ -198,7 +201,8 @@ Result<std::string> read_unique_keys(const json::Value& policy,
 
 /// Everything but `id`, with key and unique keys as given (a replace substitutes the stored ones).
 Result<Definition> read_policies(const json::Value& body, const json::Value& key,
-                                 const json::Value& unique_keys) {
+                                 const json::Value& unique_keys,
+                                 const index::ComputedCompiler& compiler) {
     Definition out;
     TRY_STATUS(refuse_unenforced(body));
     TRY(out.settings.key, partition::parse_partition_key_definition(key));
@@ -210,7 +214,10 @@ Result<Definition> read_policies(const json::Value& body, const json::Value& key
     TRY(out.settings.default_ttl, read_default_ttl(body.member("defaultTtl")));
     TRY(std::string change_feed, read_change_feed(body.member("changeFeedPolicy")));
     TRY(std::string geospatial, read_geospatial(body.member("geospatialConfig")));
-    TRY(std::string computed, read_computed_properties(body.member("computedProperties")));
+    const json::Value computed_list = body.member("computedProperties");
+    TRY(auto computed, read_computed_properties(computed_list, compiler));
+    TRY(out.settings.indexing,
+        index::with_computed_properties(std::move(out.settings.indexing), computed));
 
     append_member(out.tail, "indexingPolicy", out.settings.indexing.json);
     append_member(out.tail, "partitionKey", partition_key_definition_json(out.settings.key));
@@ -220,7 +227,9 @@ Result<Definition> read_policies(const json::Value& body, const json::Value& key
         append_member(out.tail, "defaultTtl", std::to_string(*out.settings.default_ttl));
     if (!change_feed.empty()) append_member(out.tail, "changeFeedPolicy", change_feed);
     append_member(out.tail, "geospatialConfig", geospatial);
-    if (!computed.empty()) append_member(out.tail, "computedProperties", computed);
+    if (!is_absent(computed_list))
+        append_member(out.tail, "computedProperties",
+                      computed == nullptr ? std::string("[]") : computed->json());
     out.tail += '}';
     out.legacy_fixed = out.settings.key.system_key;
     return out;
@@ -269,17 +278,19 @@ std::string definition_json(std::string_view id, std::string_view tail) {
     return out;
 }
 
-Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key) {
+Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key,
+                                    const index::ComputedCompiler& compiler) {
     json::Arena arena;
     json::Value key = body.member("partitionKey");
     if (is_absent(key)) {
         if (!allow_missing_key) return errors::missing_property("partitionKey");
         TRY(key, json::parse(kLegacyKey, arena));
     }
-    return read_policies(body, key, body.member("uniqueKeyPolicy"));
+    return read_policies(body, key, body.member("uniqueKeyPolicy"), compiler);
 }
 
-Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition) {
+Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition,
+                                     const index::ComputedCompiler& compiler) {
     json::Arena arena;
     TRY(const json::Value stored, json::parse(stored_definition, arena));
     const json::Value stored_key = stored.member("partitionKey");
@@ -296,14 +307,38 @@ Result<Definition> parse_replacement(const json::Value& body, std::string_view s
             return errors::bad_request(
                 "The container's property 'uniqueKeyPolicy' cannot be changed after its creation.");
     }
-    return read_policies(body, stored_key, stored_unique);
+    return read_policies(body, stored_key, stored_unique, compiler);
 }
 
-Result<Definition> parse_stored_tail(std::string_view tail) {
+Result<Definition> parse_stored_tail(std::string_view tail,
+                                     const index::ComputedCompiler& compiler) {
     json::Arena arena;
     TRY(const json::Value body, json::parse("{" + std::string(tail), arena));
-    return read_policies(body, body.member("partitionKey"), body.member("uniqueKeyPolicy"));
+    return read_policies(body, body.member("partitionKey"), body.member("uniqueKeyPolicy"),
+                         compiler);
 }
+
+namespace {
+
+/// A previous policy: its JSON, in an object of both if it has computed properties.
+std::string policy_record(const index::IndexingPolicy& policy) {
+    if (policy.computed == nullptr) return policy.json;
+    return fmt::format(R"({{"indexingPolicy":{},"computedProperties":{}}})", policy.json,
+                       policy.computed->json());
+}
+
+Result<index::IndexingPolicy> read_policy_record(std::string_view text,
+                                                 const index::ComputedCompiler& compiler) {
+    json::Arena arena;
+    TRY(const json::Value record, json::parse(text, arena));
+    const json::Value inner = record.member("indexingPolicy");
+    TRY(index::IndexingPolicy policy,
+        index::parse_indexing_policy(inner.is_undefined() ? record : inner));
+    TRY(auto computed, read_computed_properties(record.member("computedProperties"), compiler));
+    return index::with_computed_properties(std::move(policy), std::move(computed));
+}
+
+}  // namespace
 
 records::IndexState index_state(const partition::ContainerSettings& settings) {
     const auto texts = [](const index::IndexingPolicy& policy) {
@@ -315,11 +350,12 @@ records::IndexState index_state(const partition::ContainerSettings& settings) {
     state.change = settings.index_change;
     state.sorted = texts(settings.indexing);
     for (const auto& policy : settings.previous)
-        state.previous.push_back({policy->json, texts(*policy)});
+        state.previous.push_back({policy_record(*policy), texts(*policy)});
     return state;
 }
 
-Status apply_index_state(const records::IndexState& state, partition::ContainerSettings& settings) {
+Status apply_index_state(const records::IndexState& state, partition::ContainerSettings& settings,
+                         const index::ComputedCompiler& compiler) {
     const auto with_sorted =
         [](index::IndexingPolicy policy,
            const std::vector<std::string>& texts) -> Result<index::IndexingPolicy> {
@@ -337,9 +373,7 @@ Status apply_index_state(const records::IndexState& state, partition::ContainerS
     settings.indexing = std::move(present).value();
     settings.previous.clear();
     for (const records::IndexState::Policy& policy : state.previous) {
-        json::Arena arena;
-        TRY(const json::Value body, json::parse(policy.json, arena));
-        TRY(index::IndexingPolicy parsed, index::parse_indexing_policy(body));
+        TRY(index::IndexingPolicy parsed, read_policy_record(policy.json, compiler));
         TRY(parsed, with_sorted(std::move(parsed), policy.sorted));
         settings.previous.push_back(
             std::make_shared<const index::IndexingPolicy>(std::move(parsed)));
@@ -355,7 +389,7 @@ bool same_indexing(const index::IndexingPolicy& a, const index::IndexingPolicy& 
                                b.composites.end()) &&
            std::is_permutation(a.spatials.begin(), a.spatials.end(), b.spatials.begin(),
                                b.spatials.end()) &&
-           a.sorted == b.sorted;
+           a.sorted == b.sorted && index::same_computed(a.computed.get(), b.computed.get());
 }
 
 }  // namespace orrery::catalog

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "catalog/records.h"
+#include "index/computed.h"
 #include "json/value.h"
 #include "partition/partition.h"
 
@@ -24,20 +25,26 @@ struct Definition {
 /// `{"id":"c",` + tail.
 std::string definition_json(std::string_view id, std::string_view tail);
 
+// `compiler`: for computed properties; without one, a definition that has some is refused.
+
 /// A create's body. `allow_missing_key`: without partition key it is a legacy fixed container.
-Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key);
+Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key,
+                                    const index::ComputedCompiler& compiler = {});
 
 /// A replace's body against what is stored: key and unique keys may be left out and must not
 /// change; everything else that is left out goes back to its default.
-Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition);
+Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition,
+                                     const index::ComputedCompiler& compiler = {});
 
 /// What was stored earlier.
-Result<Definition> parse_stored_tail(std::string_view tail);
+Result<Definition> parse_stored_tail(std::string_view tail,
+                                     const index::ComputedCompiler& compiler = {});
 
 /// What the records keep of the index besides the definition: out of the settings, and into
 /// settings that were parsed from a definition.
 records::IndexState index_state(const partition::ContainerSettings& settings);
-Status apply_index_state(const records::IndexState& state, partition::ContainerSettings& settings);
+Status apply_index_state(const records::IndexState& state, partition::ContainerSettings& settings,
+                         const index::ComputedCompiler& compiler = {});
 
 /// True when the same items get the same index entries under both.
 bool same_indexing(const index::IndexingPolicy& a, const index::IndexingPolicy& b);

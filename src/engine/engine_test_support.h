@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "json/parse.h"
 #include "partition/item_cache.h"
+#include "query/computed.h"
 #include "storage/store.h"
 
 namespace orrery::engine::testing_support {
@@ -29,7 +30,8 @@ public:
         auto store = storage::Store::open(options);
         CHECK(store.ok());
         store_ = std::move(store).value();
-        auto catalog = catalog::Catalog::load({*store_, cache_, workers_, clock_});
+        auto catalog = catalog::Catalog::load(
+            {*store_, cache_, workers_, clock_, query::compile_computed_properties});
         CHECK(catalog.ok());
         catalog_ = std::move(catalog).value();
         CHECK(store_->start().ok());

@@ -59,7 +59,9 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
     // A pass may outlive the request: it keeps its own copy.
     const auto bound = std::make_shared<BoundQuery>();
     bound->ranges = container.ranges;
-    TRY(bound->compiled, query::compile(request.text));
+    const auto ranges = container.ranges->overlapping(request.range);
+    auto [view, settings] = partition::view_and_settings(*ranges.front()->partition, deps_.store);
+    TRY(bound->compiled, query::compile(request.text, settings->indexing.computed));
     const auto& compiled = bound->compiled;
     TRY_STATUS(compiled->check_runnable());
     query::Environment environment;
@@ -70,10 +72,10 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
     if (request.over_container) TRY_STATUS(check_merge(container, *compiled, parameters));
     const std::string parameter_text =
         request.parameters.is_array() ? json::to_text(request.parameters) : std::string();
-    const uint64_t scope = scope_hash(container, request.range, query::resume_identity(*compiled), parameter_text);
-
-    const auto ranges = container.ranges->overlapping(request.range);
-    auto [view, settings] = partition::view_and_settings(*ranges.front()->partition, deps_.store);
+    // A position is good for the definitions under which it was reached.
+    std::string identity = query::resume_identity(*compiled);
+    if (!compiled->computed().empty()) identity += '\n' + compiled->container_computed()->json();
+    const uint64_t scope = scope_hash(container, request.range, identity, parameter_text);
     query::PageRequest page_request{.query = *compiled,
                                     .parameters = parameters,
                                     .partitions = {},

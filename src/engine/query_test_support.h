@@ -21,6 +21,7 @@ struct QueryContainerSpec {
     /// JSON of the definition.
     std::string partition_key = R"({"paths":["/id"],"kind":"Hash","version":2})";
     std::string indexing_policy;  ///< JSON; empty: the default
+    std::string computed_properties;  ///< JSON; empty: none
     bool several_partitions = false;
     std::optional<int64_t> default_ttl;
 };
@@ -61,7 +62,11 @@ public:
     }
     /// Replaces the indexing policy; the index follows in the background.
     bool set_policy(const std::string& policy) {
+        return set_policy(policy, spec_.computed_properties);
+    }
+    bool set_policy(const std::string& policy, const std::string& computed_properties) {
         spec_.indexing_policy = policy;
+        spec_.computed_properties = computed_properties;
         json::Arena arena;
         auto replaced = engine_->catalog().replace_container(
             "q", container_->id, *json::parse(definition(container_->id, spec_), arena), "");
@@ -145,6 +150,8 @@ private:
     static std::string definition(const std::string& id, const QueryContainerSpec& spec) {
         std::string body = R"({"id":")" + id + R"(","partitionKey":)" + spec.partition_key;
         if (!spec.indexing_policy.empty()) body += R"(,"indexingPolicy":)" + spec.indexing_policy;
+        if (!spec.computed_properties.empty())
+            body += R"(,"computedProperties":)" + spec.computed_properties;
         if (spec.default_ttl) body += R"(,"defaultTtl":)" + std::to_string(*spec.default_ttl);
         return body + "}";
     }

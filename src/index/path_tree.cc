@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "index/computed.h"
 #include "json/item.h"
 
 namespace orrery::index {
@@ -16,6 +17,9 @@ bool before(std::string_view a, std::string_view b) {
 
 PathTree::PathTree(const IndexingPolicy& policy) {
     nodes_.emplace_back();
+    if (policy.computed != nullptr)
+        for (const auto& definition : policy.computed->definitions())
+            insert_computed(definition.name);
     for (const IndexPath& path : policy.included) insert(path, Rule::kInclude);
     for (const IndexPath& path : policy.excluded) insert(path, Rule::kExclude);
     for (const auto& path : policy.sorted) insert_sorted(path);
@@ -49,6 +53,10 @@ void PathTree::insert_composite(const std::vector<PathStep>& path) {
     if (nodes_[node].composite_path != kNotComposite) return;
     nodes_[node].composite_path = static_cast<uint32_t>(composite_paths_.size());
     composite_paths_.push_back(path);
+}
+
+void PathTree::insert_computed(std::string_view name) {
+    nodes_[node_of({PathStep{false, std::string(name)}})].computed = true;
 }
 
 void PathTree::insert(const IndexPath& path, Rule rule) {
@@ -110,14 +118,16 @@ PathTree::Position PathTree::at(const Position& parent, uint32_t node) const {
     const Node& here = nodes_[node];
     Position position;
     position.node = node;
-    position.inherited =
-        here.subtree == Rule::kNone ? parent.inherited : here.subtree == Rule::kInclude;
+    position.computed = here.computed;
+    position.inherited = here.subtree == Rule::kNone ? parent.inherited && !here.computed
+                                                     : here.subtree == Rule::kInclude;
     position.included =
         here.scalar == Rule::kNone ? position.inherited : here.scalar == Rule::kInclude;
     position.explicit_path = here.explicit_path;
     position.composite_path = here.composite_path;
-    position.spatial_below =
-        here.spatial_subtree != 0 ? here.spatial_subtree : parent.spatial_below;
+    position.spatial_below = here.spatial_subtree != 0 ? here.spatial_subtree
+                             : here.computed           ? uint8_t{0}
+                                                       : parent.spatial_below;
     position.spatial = here.spatial != 0 ? here.spatial : position.spatial_below;
     return position;
 }
@@ -128,6 +138,21 @@ PathTree::Position PathTree::member(const Position& parent, std::string_view nam
 
 PathTree::Position PathTree::element(const Position& parent) const {
     return at(parent, parent.node == kNoNode ? kNoNode : nodes_[parent.node].element);
+}
+
+bool PathTree::lists_index(uint32_t node) const {
+    const Node& here = nodes_[node];
+    if (here.scalar == Rule::kInclude || here.subtree == Rule::kInclude ||
+        here.composite_path != kNotComposite)
+        return true;
+    if (here.element != kNoNode && lists_index(here.element)) return true;
+    return std::any_of(here.members.begin(), here.members.end(),
+                       [&](const Edge& edge) { return lists_index(edge.node); });
+}
+
+bool PathTree::leads_to_postings(std::string_view name) const {
+    const uint32_t node = find_member(0, name);
+    return node != kNoNode && lists_index(node);
 }
 
 PathTree::Position PathTree::find(const std::vector<PathStep>& path) const {

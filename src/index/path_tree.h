@@ -31,6 +31,7 @@ public:
         /// listed themselves: SpatialIndex::types.
         uint8_t spatial = 0;
         uint8_t spatial_below = 0;
+        bool computed = false;  ///< of a computed property: what items store there does not count
 
         /// Nothing at or below this path can be posted.
         bool dead() const { return node == kNoNode && !inherited && spatial_below == 0; }
@@ -39,6 +40,8 @@ public:
     Position member(const Position& parent, std::string_view name) const;
     Position element(const Position& parent) const;
     Position find(const std::vector<PathStep>& path) const;
+    /// Whether values at or below a top-level member of a computed property's name have entries.
+    bool leads_to_postings(std::string_view name) const;
 
     /// Paths included as /a/b/? (system properties left out) or sorted by: they post `undefined`
     /// when missing.
@@ -59,6 +62,7 @@ private:
         uint32_t composite_path = kNotComposite;
         uint8_t spatial = 0;          ///< of /a/?; 0: no such path
         uint8_t spatial_subtree = 0;  ///< of /a/*
+        bool computed = false;
         uint32_t element = kNoNode;
         std::vector<Edge> members;  ///< sorted by (size, bytes)
     };
@@ -67,10 +71,12 @@ private:
     void insert_sorted(const std::vector<PathStep>& path);
     void insert_spatial(const SpatialIndex& spatial);
     void insert_composite(const std::vector<PathStep>& path);
+    void insert_computed(std::string_view name);
     uint32_t node_of(const std::vector<PathStep>& path);
     uint32_t child(uint32_t node, const PathStep& step);
     uint32_t find_member(uint32_t node, std::string_view name) const;
     Position at(const Position& parent, uint32_t node) const;
+    bool lists_index(uint32_t node) const;
 
     std::vector<Node> nodes_;
     std::vector<std::vector<PathStep>> explicit_paths_;

@@ -58,6 +58,7 @@ struct SpatialIndex {
 
 /// Included and excluded paths as a tree that an item walk descends step by step. Immutable.
 class PathTree;
+class ComputedProperties;  // computed.h
 
 /// A container's indexing policy: validated, defaults filled in. Immutable, cheap to copy.
 struct IndexingPolicy {
@@ -70,6 +71,9 @@ struct IndexingPolicy {
     /// Paths, included by a subtree, at which items post `undefined` too because somebody sorts by
     /// them. The server's own: clients neither set nor see them.
     std::vector<std::vector<PathStep>> sorted;
+    /// The container's computed properties; null: none. Where one has the name of a stored property,
+    /// its values are indexed instead, and only as far as the policy names it: no /* covers it.
+    std::shared_ptr<const ComputedProperties> computed;
     std::shared_ptr<const PathTree> tree;
     std::string json;  ///< what clients get back
 };
@@ -98,6 +102,13 @@ bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite
 /// out.
 IndexingPolicy with_sorted_paths(IndexingPolicy policy,
                                  const std::vector<std::vector<PathStep>>& paths);
+
+/// The policy for items with these computed properties (null: none). 400 where it asks for an index
+/// that they cannot have.
+Result<IndexingPolicy> with_computed_properties(IndexingPolicy policy,
+                                                std::shared_ptr<const ComputedProperties> computed);
+/// The definition of the computed property that the path begins with; empty for a stored one.
+std::string_view computed_query(const IndexingPolicy& policy, const std::vector<PathStep>& path);
 
 /// A path as text, every name quoted, without ending; and back.
 std::string path_text(const std::vector<PathStep>& path);

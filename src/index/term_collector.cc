@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "index/computed.h"
 #include "index/detail/geometry_capture.h"
 #include "index/detail/shape_memo.h"
 #include "index/detail/term_format.h"
@@ -76,6 +77,7 @@ struct TermCollector::State {
             explicit_hashes.push_back(path_hash(key, path));
         seen.resize(explicit_hashes.size());
         plan_composites(policy);
+        plan_computed(policy);
         places.reserve(16);
         places.push_back(memo.root());
     }
@@ -105,6 +107,7 @@ struct TermCollector::State {
         buffer.append(entry, size);
     }
     void plan_composites(const IndexingPolicy& policy);
+    void plan_computed(const IndexingPolicy& policy);
     void keep_for_composites(uint32_t path, const json::Value& value);
     void post_composites(TermSet& set);
     void post_composite(const CompositePlan& composite, TermSet& set);
@@ -119,6 +122,7 @@ struct TermCollector::State {
     bool enter(const detail::ShapeMemo::Place& place, std::string_view name) {
         if (place.path.position.dead() && !place.path.position.included && !capture.active())
             return false;
+        if (place.path.position.computed && !computing) return false;
         places.push_back(place);
         if (capture.active()) [[unlikely]]
             capture.enter(places.size(), name);
@@ -146,6 +150,11 @@ struct TermCollector::State {
     std::string composite_terms;
     std::string composite_entry;
     detail::GeometryCapture capture;
+    std::shared_ptr<const ComputedProperties> computed;
+    std::vector<size_t> computed_wanted;  ///< definitions that have entries
+    std::vector<json::Value> computed_values;
+    json::Arena computed_arena;
+    bool computing = false;  ///< the walk goes over computed values
 };
 
 void TermCollector::State::plan_composites(const IndexingPolicy& policy) {
@@ -159,6 +168,17 @@ void TermCollector::State::plan_composites(const IndexingPolicy& policy) {
                  .descending = member.descending});
         }
         composites.push_back(std::move(plan));
+    }
+}
+
+void TermCollector::State::plan_computed(const IndexingPolicy& policy) {
+    if (policy.computed == nullptr) return;
+    computed = policy.computed;
+    for (size_t i = 0; i < computed->definitions().size(); ++i) {
+        const auto& definition = computed->definitions()[i];
+        // A composite's path needs no other index.
+        const bool posts = tree->leads_to_postings(definition.name);
+        if (posts && definition.indexable) computed_wanted.push_back(i);
     }
 }
 
@@ -328,6 +348,47 @@ void TermCollector::container(json::Type type) {
         type == json::Type::kArray ? s.capture.begin_array(s.places.size())
                                    : s.capture.other_object(s.places.size());
     }
+}
+
+namespace {
+
+void walk_value(const json::Value& value, json::ItemVisitor& visitor) {
+    if (value.is_array()) {
+        visitor.container(json::Type::kArray);
+        for (const json::Value& element : value.elements()) {
+            if (!visitor.enter_element()) continue;
+            walk_value(element, visitor);
+            visitor.leave();
+        }
+    } else if (value.is_object()) {
+        visitor.container(json::Type::kObject);
+        for (const json::Member& member : value.members()) {
+            if (!visitor.enter_member(member.name)) continue;
+            walk_value(member.value, visitor);
+            visitor.leave();
+        }
+    } else if (!value.is_undefined()) {
+        visitor.scalar(value);
+    }
+}
+
+}  // namespace
+
+Status TermCollector::add_computed(std::string_view text) {
+    State& s = *state_;
+    if (s.off || s.computed_wanted.empty()) return {};
+    s.computed_arena.clear();
+    s.computed_values.clear();
+    TRY_STATUS(s.computed->evaluate(text, s.computed_wanted, s.computed_arena, s.computed_values));
+    s.computing = true;
+    for (size_t i = 0; i < s.computed_wanted.size(); ++i) {
+        const auto& definition = s.computed->definitions()[s.computed_wanted[i]];
+        if (s.computed_values[i].is_undefined() || !enter_member(definition.name)) continue;
+        walk_value(s.computed_values[i], *this);
+        leave();
+    }
+    s.computing = false;
+    return {};
 }
 
 TermSet TermCollector::take() {

@@ -121,6 +121,9 @@ class TermCollector final : public json::ItemVisitor {
 public:
     TermCollector(const IndexingPolicy& policy, SipKey path_key);  ///< policy borrowed
     void reset();
+    /// After the walk, for a container with computed properties: adds their values. `text` is the
+    /// item's stored text.
+    Status add_computed(std::string_view text);
     /// Sorts and returns the set; posts `undefined` for explicitly included paths that the item
     /// lacks.
     TermSet take();

@@ -12,11 +12,18 @@ bool all_policies(const ContainerSettings& settings, const Holds& holds) {
                        [&](const auto& policy) { return holds(*policy); });
 }
 
+/// Entries under one path stand for the same values: those of the same computed property, or what
+/// items store.
+bool means_the_same(const index::IndexingPolicy& a, const index::IndexingPolicy& b,
+                    const std::vector<index::PathStep>& path) {
+    return index::computed_query(a, path) == index::computed_query(b, path);
+}
+
 }  // namespace
 
 bool ContainerSettings::path_usable(const std::vector<index::PathStep>& path) const {
     return all_policies(*this, [&](const index::IndexingPolicy& policy) {
-        return index::path_is_indexed(policy, path);
+        return index::path_is_indexed(policy, path) && means_the_same(indexing, policy, path);
     });
 }
 
@@ -31,7 +38,11 @@ bool ContainerSettings::undefined_usable(const std::vector<index::PathStep>& pat
 
 bool ContainerSettings::composite_usable(const index::CompositeIndex& composite) const {
     return all_policies(*this, [&](const index::IndexingPolicy& policy) {
-        return index::has_composite(policy, composite);
+        return index::has_composite(policy, composite) &&
+               std::all_of(composite.members.begin(), composite.members.end(),
+                           [&](const index::CompositeIndex::Member& member) {
+                               return means_the_same(indexing, policy, member.steps);
+                           });
     });
 }
 

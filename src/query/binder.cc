@@ -16,7 +16,8 @@ using ast::ExprKind;
 
 Binder::Binder(CompiledQuery& query) : query_(query) {}
 
-Status Binder::run(std::unique_ptr<Syntax> syntax) {
+Status Binder::run(std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed) {
+    query_.container_computed_ = std::move(computed);
     query_.syntax_ = std::move(syntax);
     diagnostics_.emplace(query_.syntax_->text);
     uint64_t weight = 1;
@@ -27,9 +28,10 @@ Status Binder::run(std::unique_ptr<Syntax> syntax) {
     return {};
 }
 
-Result<std::shared_ptr<const CompiledQuery>> compile_syntax(std::unique_ptr<Syntax> syntax) {
+Result<std::shared_ptr<const CompiledQuery>> compile_syntax(
+    std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed) {
     auto query = std::make_shared<CompiledQuery>();
-    TRY_STATUS(Binder(*query).run(std::move(syntax)));
+    TRY_STATUS(Binder(*query).run(std::move(syntax), std::move(computed)));
     return std::shared_ptr<const CompiledQuery>(std::move(query));
 }
 
@@ -106,6 +108,11 @@ BoundSource Binder::source(const ast::Source& s, size_t index, Scope& scope, boo
         const Bound collection = expr(*s.collection, from);
         bound.node = collection.node;
         binding.weight = collection.weight;
+        if (s.collection->kind == ExprKind::kIdentifier && !s.iterate) {
+            const Scope* owner = nullptr;
+            const Binding* same = find(s.collection->name, from, owner);
+            binding.is_item = same != nullptr && same->is_item;
+        }
         if (s.iterate || index > 0 || !root_driven) {
             binding.origin = Origin::kCorrelated;
         } else {
@@ -351,10 +358,15 @@ void Binder::note_properties(const ast::Query& q, const Level& level) {
                             q.value->name == query_.item_alias_;
     query_.returns_whole_item_ =
         item_source && !level.grouped && (q.select_kind == ast::SelectKind::kStar || names_item);
-    query_.needs_ = item_needs(q, query_.returns_whole_item_ && !q.distinct);
+    const auto computed_needs = [this](std::string_view name) -> const ItemNeeds* {
+        for (size_t i = 0; i < query_.computed_.size(); ++i)
+            if (query_.computed_[i].name == name) return &computed_needs_[i];
+        return nullptr;
+    };
+    query_.needs_ = item_needs(q, query_.returns_whole_item_ && !q.distinct, computed_needs);
     ast::Query output = q;
     output.where = nullptr;
-    query_.output_needs_ = item_needs(output, false);
+    query_.output_needs_ = item_needs(output, false, computed_needs);
     query_.selection_ = json::Selection(query_.needs_.whole ? std::vector<json::MemberPath>{{}}
                                                             : query_.needs_.paths);
     const auto composes = [](const Expr& e) {

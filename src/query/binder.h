@@ -27,6 +27,7 @@ struct Binding {
     uint32_t slot = kNoSlot;
     Origin origin = Origin::kItem;
     uint64_t weight = 1;  ///< see Bound
+    bool is_item = false;  ///< computed properties are members of it
 };
 
 /// The names of one level, inside those of the levels around it.
@@ -56,7 +57,7 @@ struct Bound {
 class Binder {
 public:
     explicit Binder(CompiledQuery& query);
-    Status run(std::unique_ptr<Syntax> syntax);
+    Status run(std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed);
 
 private:
     enum class Place : uint8_t { kTop, kFirstSource, kSubquery };
@@ -83,6 +84,8 @@ private:
     Bound grouped_reference(const ast::Expr& e, const Scope& owner, Scope& scope);
     Bound path(const ast::Expr& e, Scope& scope);
     std::span<const PathStep> steps(std::span<const ast::Step> steps, Scope& scope);
+    Bound item_path(const Binding& binding, std::span<const PathStep> steps);
+    const CompiledQuery::Computed* computed(std::string_view name);
     Bound constructor(const ast::Expr& e, Scope& scope);
     Bound unary(const ast::Expr& e, Scope& scope);
     Bound binary(const ast::Expr& e, Scope& scope);
@@ -132,6 +135,8 @@ private:
     std::optional<Error> plain_error_;
     json::Arena scratch_;  // for folding
     std::unordered_map<std::string_view, uint32_t> parameter_index_;
+    std::vector<ItemNeeds> computed_needs_;     // as CompiledQuery::computed_
+    std::vector<uint64_t> computed_weights_;  // likewise
 };
 
 /// The aggregate calls in `e`, not counting those inside subqueries.

@@ -54,7 +54,7 @@ bool contains_subquery(const Expr& e) {
 }
 
 const Binding* Binder::find(std::string_view name, const Scope& scope, const Scope*& owner) {
-    static const Binding kItemBinding{{}, kItemSlot, Origin::kItem, 1};
+    static const Binding kItemBinding{{}, kItemSlot, Origin::kItem, 1, true};
     for (const Scope* s = &scope; s != nullptr; s = s->outer) {
         owner = s;
         if (s->any_name_is_item) return &kItemBinding;
@@ -167,7 +167,10 @@ Bound Binder::reference(const Expr& e, Scope& scope) {
     if (owner->grouped_select) return grouped_reference(e, *owner, scope);
     if (e.kind == ExprKind::kIdentifier)
         return {make<SlotNode>(binding->slot), binding->weight, nullptr};
-    const auto* node = make<SlotPathNode>(binding->slot, steps(e.steps, scope));
+    const auto bound_steps = steps(e.steps, scope);
+    if (binding->is_item && query_.container_computed_ != nullptr)
+        return item_path(*binding, bound_steps);
+    const auto* node = make<SlotPathNode>(binding->slot, bound_steps);
     return {node, binding->weight, node};
 }
 

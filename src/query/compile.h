@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "index/computed.h"
 #include "index/geometry.h"
 #include "json/select.h"
 #include "query/item_needs.h"
@@ -40,6 +41,27 @@ public:
         return found == spatial_calls_.end() ? nullptr : found->second;
     }
     uint32_t slot_count() const { return slot_count_; }
+
+    /// A computed property of the container that the query uses. It is evaluated once per item,
+    /// over what the item stores.
+    struct Computed {
+        std::string_view name;
+        uint32_t slot = 0;
+        const Node* value = nullptr;
+    };
+    const std::vector<Computed>& computed() const { return computed_; }
+    /// The one that a path from the item begins with; null: it leads to what items store.
+    const Computed* find_computed(std::string_view name) const {
+        for (const Computed& use : computed_)
+            if (use.name == name) return &use;
+        return nullptr;
+    }
+    /// Whether index entries under this name are those of a computed property of the container.
+    bool is_hidden(std::string_view name) const {
+        return container_computed_ != nullptr && container_computed_->find(name) != nullptr;
+    }
+    /// All that the container defines; null: nothing.
+    const index::ComputedPropertiesPtr& container_computed() const { return container_computed_; }
 
     /// Each item yields its rows by itself: run_item() does everything. False with ORDER BY, GROUP
     /// BY, aggregates, DISTINCT, TOP, OFFSET LIMIT and without FROM: use QueryRun.
@@ -83,9 +105,14 @@ private:
     std::vector<std::unique_ptr<const index::Geometry>> geometries_;
     std::vector<uint32_t> geometry_parameters_;
     std::unordered_map<const ast::Expr*, const SpatialNode*> spatial_calls_;
+    index::ComputedPropertiesPtr container_computed_;
+    std::vector<Computed> computed_;
+    std::vector<std::unique_ptr<Syntax>> definitions_;  ///< as computed_
 };
 
 /// Binds names and compiles; reports every mistake it finds, as the service words it.
-Result<std::shared_ptr<const CompiledQuery>> compile_syntax(std::unique_ptr<Syntax> syntax);
+/// `computed`: what the container defines; null: nothing.
+Result<std::shared_ptr<const CompiledQuery>> compile_syntax(
+    std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed = nullptr);
 
 }  // namespace orrery::query

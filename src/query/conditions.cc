@@ -650,12 +650,24 @@ Value item_with(const IndexPathSteps& path, const Value& value, json::Arena& are
     return out;
 }
 
+void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,
+                      const IndexPathSteps& path, const Value& value, json::Arena& arena) {
+    Value item = Value::object({});
+    if (const CompiledQuery::Computed* use = query.find_computed(path.front().name)) {
+        evaluation.begin_stored(item, arena);
+        const IndexPathSteps below(path.begin() + 1, path.end());
+        evaluation.context.slots[use->slot] = item_with(below, value, arena);
+    } else {
+        item = item_with(path, value, arena);
+        evaluation.begin(item, arena);
+    }
+    evaluation.context.slots[query.root().sources[0].slot] = item;
+}
+
 bool holds_for_value(const CompiledQuery& query, const Parameters& parameters, const Node& node,
                      const IndexPathSteps& path, const Value& value, json::Arena& arena) {
     Evaluation evaluation(query, parameters);
-    const Value item = item_with(path, value, arena);
-    evaluation.begin(item, arena);
-    evaluation.context.slots[query.root().sources[0].slot] = item;
+    begin_with_value(evaluation, query, path, value, arena);
     return node.test(evaluation.context) == Truth::kTrue;
 }
 

@@ -14,6 +14,7 @@
 /// What a WHERE clause says about index entries.
 namespace orrery::query {
 
+class Evaluation;
 using IndexPathSteps = std::vector<index::PathStep>;
 
 /// Kinds of index work, cheapest first (service-model §3.3).
@@ -86,6 +87,10 @@ Filter analyze_filter(const CompiledQuery& query, const Parameters& parameters,
 /// Whether `node` holds for an item that has only `value` at `path` (a member path).
 bool holds_for_value(const CompiledQuery& query, const Parameters& parameters, const Node& node,
                      const IndexPathSteps& path, const json::Value& value, json::Arena& arena);
+
+/// Begins an evaluation over an item that has only `value` at `path`.
+void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,
+                      const IndexPathSteps& path, const json::Value& value, json::Arena& arena);
 
 /// `value` wrapped as an item that has nothing but this path.
 json::Value item_with(const IndexPathSteps& path, const json::Value& value, json::Arena& arena);

@@ -181,9 +181,7 @@ TermTester::Verdict TermTester::test(std::string_view term) {
     arena_.clear();
     const auto value = index::decode_term(term, arena_);
     if (!value || value->is_array() || value->is_object()) return Verdict::kAskItem;
-    const json::Value item = item_with(condition_.path, *value, arena_);
-    evaluation_.begin(item, arena_);
-    evaluation_.context.slots[query_.root().sources[0].slot] = item;
+    begin_with_value(evaluation_, query_, condition_.path, *value, arena_);
     return condition_.test->test(evaluation_.context) == Truth::kTrue ? Verdict::kYes
                                                                       : Verdict::kNo;
 }

@@ -18,7 +18,8 @@ bool is_system(std::string_view name) {
 /// followed too, which selects too much at worst.
 class Collector {
 public:
-    explicit Collector(ItemNeeds& needs) : needs_(needs) {}
+    Collector(ItemNeeds& needs, const ComputedNeeds& computed)
+        : needs_(needs), computed_(computed) {}
 
     void bind_items(const ast::Query& q) {
         if (q.sources.empty()) return;
@@ -73,7 +74,17 @@ private:
             needs_.whole = true;
             return;
         }
+        if (const ItemNeeds* more = computed_ ? computed_(names[0]) : nullptr) {
+            needs_.whole |= more->whole;
+            needs_.system |= more->system;
+            for (const json::MemberPath& path_names : more->paths) add_names(path_names);
+            return;
+        }
         needs_.system |= is_system(names[0]);
+        add_names(std::move(names));
+    }
+
+    void add_names(json::MemberPath names) {
         if (std::find(needs_.paths.begin(), needs_.paths.end(), names) == needs_.paths.end())
             needs_.paths.push_back(std::move(names));
     }
@@ -94,14 +105,15 @@ private:
     }
 
     ItemNeeds& needs_;
+    const ComputedNeeds& computed_;
     std::vector<std::string_view> names_;
 };
 
 }  // namespace
 
-ItemNeeds item_needs(const ast::Query& query, bool copies_item) {
+ItemNeeds item_needs(const ast::Query& query, bool copies_item, const ComputedNeeds& computed) {
     ItemNeeds needs;
-    Collector collector(needs);
+    Collector collector(needs, computed);
     collector.bind_items(query);
     collector.query(query, true, copies_item);
     return needs;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "json/item.h"
@@ -14,7 +16,10 @@ struct ItemNeeds {
     bool system = false;                  ///< one of the paths is a system property
 };
 
+/// What a computed property that the query uses looks at; null for other names.
+using ComputedNeeds = std::function<const ItemNeeds*(std::string_view name)>;
+
 /// `copies_item`: the rows are the items themselves (SELECT *, SELECT VALUE c).
-ItemNeeds item_needs(const ast::Query& query, bool copies_item);
+ItemNeeds item_needs(const ast::Query& query, bool copies_item, const ComputedNeeds& computed = {});
 
 }  // namespace orrery::query

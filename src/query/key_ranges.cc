@@ -293,6 +293,7 @@ private:
         if (e.kind != ExprKind::kPath || e.args[0]->kind != ExprKind::kIdentifier ||
             e.args[0]->name != query_.item_alias())
             return std::nullopt;
+        if (query_.find_computed(e.steps[0].name) != nullptr) return std::nullopt;
         for (size_t i = 0; i < definition_.member_paths.size(); ++i)
             if (is_path(e, definition_.member_paths[i])) return i;
         return std::nullopt;

@@ -131,6 +131,14 @@ Value SlotPathNode::eval(EvalContext& context) const {
     return follow(context.slots[slot_], steps_, context);
 }
 
+Value NamedMemberNode::eval(EvalContext& context) const {
+    const Value& key = context.parameters[parameter_];
+    for (size_t i = 0; i < names_.size(); ++i)
+        if (key.is_string() && key.as_string() == names_[i]) return context.slots[slots_[i]];
+    const PathStep step{PathStep::Kind::kParameter, {}, parameter_};
+    return follow(context.slots[slot_], std::span(&step, 1), context);
+}
+
 Value PathNode::eval(EvalContext& context) const {
     return follow(base_->eval(context), steps_, context);
 }

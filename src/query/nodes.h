@@ -64,6 +64,21 @@ private:
     std::span<const PathStep> steps_;
 };
 
+/// A member of the item whose name is a parameter: a computed property, or what the item stores.
+class NamedMemberNode final : public Node {
+public:
+    NamedMemberNode(uint32_t slot, uint32_t parameter, std::span<const std::string_view> names,
+                    std::span<const uint32_t> slots)
+        : slot_(slot), parameter_(parameter), names_(names), slots_(slots) {}
+    json::Value eval(EvalContext& context) const override;
+
+private:
+    uint32_t slot_;
+    uint32_t parameter_;
+    std::span<const std::string_view> names_;  // of the computed properties, and …
+    std::span<const uint32_t> slots_;          // … where their values are
+};
+
 class PathNode final : public Node {
 public:
     PathNode(const Node* base, std::span<const PathStep> steps) : base_(base), steps_(steps) {}

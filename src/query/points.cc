@@ -132,6 +132,7 @@ private:
         if (path.kind != ExprKind::kPath || path.args[0]->kind != ExprKind::kIdentifier ||
             path.args[0]->name != query_.item_alias())
             return std::nullopt;
+        if (query_.find_computed(path.steps[0].name) != nullptr) return std::nullopt;
         Pin out;
         out.key.resize(key_paths_.size());
         bool found = false;

@@ -19,38 +19,41 @@ using json::Value;
 
 namespace {
 
-/// Compiled queries by text, least recently used out first. Internally locked.
+/// Compiled queries by text and definitions, least recently used out first. Internally locked.
 class Cache {
 public:
-    std::shared_ptr<const CompiledQuery> find(std::string_view text) {
+    std::shared_ptr<const CompiledQuery> find(std::string_view key) {
         const std::lock_guard lock(mutex_);
-        const auto found = by_text_.find(text);
-        if (found == by_text_.end()) return nullptr;
+        const auto found = by_key_.find(key);
+        if (found == by_key_.end()) return nullptr;
         entries_.splice(entries_.begin(), entries_, found->second);
-        return *found->second;
+        return found->second->query;
     }
 
-    void insert(std::shared_ptr<const CompiledQuery> query) {
+    void insert(std::string_view key, std::shared_ptr<const CompiledQuery> query) {
         const std::lock_guard lock(mutex_);
-        if (query->text().size() > limits::kCacheTextBytesMax / 16) return;
-        if (by_text_.contains(query->text())) return;
-        text_bytes_ += query->text().size();
-        entries_.push_front(std::move(query));
-        by_text_.emplace(entries_.front()->text(), entries_.begin());
-        while (entries_.size() > limits::kCacheEntries ||
-               text_bytes_ > limits::kCacheTextBytesMax) {
-            text_bytes_ -= entries_.back()->text().size();
-            by_text_.erase(entries_.back()->text());
+        if (key.size() > limits::kCacheTextBytesMax / 16) return;
+        if (by_key_.contains(key)) return;
+        key_bytes_ += key.size();
+        entries_.push_front({std::string(key), std::move(query)});
+        by_key_.emplace(entries_.front().key, entries_.begin());
+        while (entries_.size() > limits::kCacheEntries || key_bytes_ > limits::kCacheTextBytesMax) {
+            key_bytes_ -= entries_.back().key.size();
+            by_key_.erase(entries_.back().key);
             entries_.pop_back();
         }
     }
 
 private:
-    using Entries = std::list<std::shared_ptr<const CompiledQuery>>;
+    struct Entry {
+        std::string key;
+        std::shared_ptr<const CompiledQuery> query;
+    };
+    using Entries = std::list<Entry>;
     std::mutex mutex_;
-    Entries entries_;                                                  // guarded by mutex_
-    std::unordered_map<std::string_view, Entries::iterator> by_text_;  // guarded; keys in entries_
-    size_t text_bytes_ = 0;                                            // guarded by mutex_
+    Entries entries_;                                                 // guarded by mutex_
+    std::unordered_map<std::string_view, Entries::iterator> by_key_;  // guarded; keys in entries_
+    size_t key_bytes_ = 0;                                            // guarded by mutex_
 };
 
 Cache& cache() {
@@ -88,11 +91,19 @@ Status check_count_parameter(const CompiledQuery& query, const BoundCount& count
 
 }  // namespace
 
-Result<std::shared_ptr<const CompiledQuery>> compile(std::string_view text) {
-    if (auto found = cache().find(text)) return found;
+Result<std::shared_ptr<const CompiledQuery>> compile(std::string_view text,
+                                                     const index::ComputedPropertiesPtr& computed) {
+    std::string with_definitions;
+    std::string_view key = text;
+    if (computed != nullptr) {
+        // Begins with a bracket, as no query does that compiles.
+        with_definitions = computed->json() + '\n' + std::string(text);
+        key = with_definitions;
+    }
+    if (auto found = cache().find(key)) return found;
     TRY(auto syntax, parse_query(text));
-    TRY(auto query, compile_syntax(std::move(syntax)));
-    cache().insert(query);
+    TRY(auto query, compile_syntax(std::move(syntax), computed));
+    cache().insert(key, query);
     return query;
 }
 

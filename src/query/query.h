@@ -22,7 +22,9 @@ namespace orrery::query {
 
 /// Compiles a query. Answers are cached by text (bounded, thread-safe), errors are not. Errors are
 /// 400 with the service's codes and positions.
-Result<std::shared_ptr<const CompiledQuery>> compile(std::string_view text);
+/// `computed`: the computed properties of the container that is queried; null: none.
+Result<std::shared_ptr<const CompiledQuery>> compile(
+    std::string_view text, const index::ComputedPropertiesPtr& computed = nullptr);
 
 /// Compiles a patch condition, `FROM c WHERE expression`. Not cached.
 Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view text);

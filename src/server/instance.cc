@@ -12,6 +12,7 @@
 #include "net/http_server.h"
 #include "net/tls.h"
 #include "partition/item_cache.h"
+#include "query/computed.h"
 #include "server/init_file.h"
 
 namespace orrery::server {
@@ -51,7 +52,7 @@ public:
         cache_ = std::make_unique<partition::ItemCache>(options.cache_bytes / 2);
         workers_ = std::make_unique<WorkerPool>(
             "worker", std::max<size_t>(kWorkersMin, std::thread::hardware_concurrency()));
-        TRY(catalog_, catalog::Catalog::load({*store_, *cache_, *workers_, clock_}));
+        TRY(catalog_, catalog::Catalog::load({*store_, *cache_, *workers_, clock_, query::compile_computed_properties}));
         TRY_STATUS(store_->start());
         engine_ = std::make_unique<engine::Engine>(
             engine::Engine::Deps{*store_, *catalog_, *workers_, clock_, *account_});
@@ -115,7 +116,7 @@ Result<std::vector<std::string>> check_data_folder(const std::string& folder) {
     TRY_STATUS(store->verify_checksums());
     partition::ItemCache cache(0);
     WorkerPool workers("check", 1);
-    TRY(const auto catalog, catalog::Catalog::load({*store, cache, workers, clock}));
+    TRY(const auto catalog, catalog::Catalog::load({*store, cache, workers, clock, query::compile_computed_properties}));
     TRY_STATUS(store->start());
     const auto view = store->view();
     std::vector<std::string> findings;

@@ -94,6 +94,7 @@ Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::strin
     const bool indexed = state->indexed(rules.directive);
     index::TermCollector* collector = indexed ? &collector_for(state) : nullptr;
     TRY(json::IncomingItem item, json::read_item(body, item_rules, collector));
+    if (indexed) TRY_STATUS(collector->add_computed(item.text));
     if (rules.check_key) {
         TRY(const std::string epk, effective_partition_key(settings.key, item.partition_key));
         if (epk != rules.epk) return errors::partition_key_mismatch();
@@ -142,6 +143,7 @@ Status add_terms(const SettingsStatePtr& state, ItemVersion& version) {
         if (!indexed) return {};
         index::TermCollector& collector = collector_for(state, policy);
         TRY_STATUS(json::walk_item(view.text, collector));
+        TRY_STATUS(collector.add_computed(view.text));
         out = collector.take();
         return {};
     };

@@ -195,6 +195,8 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
 Result<bool> PageRun::feed_values(IndexOnly& only) {
     IndexPathSteps path;
     for (const std::string& name : only.request.query.output_needs().paths[0]) path.push_back({false, name});
+    // What is needed of items is what they store.
+    if (only.request.query.is_hidden(path[0].name)) return false;
     if (!only.request.settings->path_usable(path)) return false;
     if (!only.segment.whole_partition && only.items < kSmallScope) return false;
     std::vector<index::TermRange> ranges{index::term_ranges::undefined(), index::term_ranges::defined()};

@@ -143,7 +143,10 @@ Result<SortOrder> PageRun::sort_order() const {
     const auto path = key_path(q, *q.order_by[0].expr, through_array);
     if (!path || through_array) return order;  // sorted
     const partition::ContainerSettings& settings = *request_.settings;
-    if (request_.use_index && !index::path_is_indexed(settings.indexing, *path))
+    const bool indexed = index::path_is_indexed(settings.indexing, *path);
+    // Computed properties are not indexed unless named: they are sorted.
+    if (!indexed && request_.query.is_hidden((*path)[0].name)) return order;
+    if (request_.use_index && !indexed)
         return errors::bad_request(
             "The index path corresponding to the specified order-by item is excluded.");
     order.steps = *path;

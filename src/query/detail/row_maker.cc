@@ -64,6 +64,23 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// The item as the index sees it: computed properties in place of what is stored under their names.
+Value indexed_item(const CompiledQuery& query, const EvalContext& context, const Value& item,
+                   json::Arena& arena) {
+    if (query.computed().empty()) return item;
+    std::vector<json::Member> members;
+    for (const json::Member& member : item.members())
+        if (query.find_computed(member.name) == nullptr) members.push_back(member);
+    for (const CompiledQuery::Computed& use : query.computed())
+        if (!context.slots[use.slot].is_undefined())
+            members.push_back({use.name, context.slots[use.slot]});
+    return Value::object(arena.copy(std::span<const json::Member>(members)));
+}
+
+}  // namespace
+
 bool condition_holds(const Condition& condition, const Value& item,
                      const std::function<bool(const Node&, const Value&)>& test) {
     const auto holds = [&](const Condition& part) { return condition_holds(part, item, test); };
@@ -124,8 +141,9 @@ Result<bool> RowMaker::passes_served(LoadedItem& item) {
         const auto test = [&](const Node& node, const Value&) {
             return node.test(context) == Truth::kTrue;
         };
+        const Value shown = indexed_item(request_.query, context, item.value(), item.arena());
         for (const Condition* condition : conditions_)
-            if (holds) holds = condition_holds(*condition, item.value(), test);
+            if (holds) holds = condition_holds(*condition, shown, test);
     }
     TRY_STATUS(context.take_status());
     return holds;
