@@ -338,11 +338,13 @@ TEST(HttpServerStop, UnderLoad) {
         TestHandler handler([&](std::unique_ptr<HttpExchange> e) { workers.put(std::move(e)); });
         auto server = start_server(handler);
         const uint16_t port = server->port();
+        std::atomic<int> connected{0};
         std::atomic<int> answered{0};
         std::vector<std::thread> clients;
         for (int c = 0; c < 6; ++c) {
             clients.emplace_back([&, c] {
                 TestClient client(port);
+                ++connected;
                 while (
                     client.send(get_request(c == 0 ? "/drop" : "/x") + post_request("/y", "z"))) {
                     if (client.reply().status == 0 || client.reply().status == 0) break;
@@ -350,7 +352,7 @@ TEST(HttpServerStop, UnderLoad) {
                 }
             });
         }
-        EXPECT_TRUE(eventually([&] { return answered > 50; }));
+        EXPECT_TRUE(eventually([&] { return connected == 6 && answered > 50; }));
         const int64_t start_ms = test_now_ms();
         server->stop(1000);
         EXPECT_LT(test_now_ms() - start_ms, 1500);
