@@ -30,14 +30,14 @@ bool contains_point(const Shape& shape, const S2Point& point, S2VertexModel bord
 }
 
 bool meet(const Shape& a, const Shape& b) {
-    if (a.is_point() && b.is_point()) return a.point == b.point;
+    if (a.is_point() && b.is_point()) return detail::is_same(a.point, b.point);
     if (a.is_point()) return contains_point(b, a.point, S2VertexModel::CLOSED);
     if (b.is_point()) return contains_point(a, b.point, S2VertexModel::CLOSED);
     return S2BooleanOperation::Intersects(a.edges, b.edges, models(PolygonModel::CLOSED));
 }
 
 bool is_within(const Shape& a, const Shape& b) {
-    if (b.is_point()) return a.is_point() && a.point == b.point;
+    if (b.is_point()) return a.is_point() && detail::is_same(a.point, b.point);
     if (a.is_point())
         return contains_point(b, a.point,
                               b.is_polygonal() ? S2VertexModel::OPEN : S2VertexModel::CLOSED);

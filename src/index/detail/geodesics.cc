@@ -62,7 +62,7 @@ double edge_distance(const S2Point& p, const S2Point& a, const S2Point& b) {
     constexpr int kStepsMax = 8;
     constexpr double kAngleEnough = 1e-11;
     const Position from = from_sphere(p);
-    if (a == b) return point_distance(from, from_sphere(a));
+    if (is_same(a, b)) return point_distance(from, from_sphere(a));
     const Arc arc(a, b);
     double angle = arc.angle_of(S2::Project(p, a, b));
     double best = std::numeric_limits<double>::infinity();

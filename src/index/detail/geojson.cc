@@ -101,7 +101,7 @@ private:
     bool to_vertices(const std::vector<Position>& positions, std::vector<S2Point>& out) {
         for (const Position& position : positions) {
             const S2Point point = to_sphere(position);
-            if (!out.empty() && out.back() == point) continue;
+            if (!out.empty() && is_same(out.back(), point)) continue;
             if (!out.empty() && is_antipodal(out.back(), point)) return refuse(kAntipodal);
             out.push_back(point);
         }
@@ -153,7 +153,8 @@ private:
         out.pop_back();
         std::vector<S2Point> vertices;
         if (!to_vertices(out, vertices)) return false;
-        while (vertices.size() > 1 && vertices.front() == vertices.back()) vertices.pop_back();
+        while (vertices.size() > 1 && is_same(vertices.front(), vertices.back()))
+            vertices.pop_back();
         if (vertices.size() < 3)
             return refuse(
                 "The Polygon input is not valid because the ring number " + number +

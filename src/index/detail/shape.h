@@ -22,6 +22,10 @@ using Ring = std::vector<Position>;  ///< closed: the first position is not repe
 /// edges are great circles there, and a length on the ellipsoid is between kMetresMin and
 /// kMetresMax times the angle.
 S2Point to_sphere(Position position);
+/// S2's own operator is ambiguous in C++20.
+inline bool is_same(const S2Point& a, const S2Point& b) {
+    return a.x() == b.x() && a.y() == b.y() && a.z() == b.z();
+}
 Position from_sphere(const S2Point& point);
 inline constexpr double kMetresMax = 6378137.0;                             ///< equator
 inline constexpr double kMetresMin = kMetresMax * (1 - 1 / 298.257223563);  ///< pole
