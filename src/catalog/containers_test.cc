@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <thread>
 
+#include "base/crash_copy_test_support.h"
 #include "catalog/catalog.h"
 #include "catalog/catalog_test_support.h"
 #include "catalog/records.h"
@@ -269,11 +269,6 @@ TEST(Containers, RecreatedContainerIsAnother) {
     EXPECT_EQ(account.read_item(**second, "1").status.error().http_status, 404);
 }
 
-/// What a crash leaves: a copy of the folder while the store is open (every commit is synced).
-void copy_as_after_a_crash(const Folder& from, const Folder& to) {
-    std::filesystem::copy(from.path(), to.path(), std::filesystem::copy_options::recursive);
-}
-
 TEST(Containers, CrashReplaysLivePartitionsAndForgetsDeadOnes) {
     Folder folder;
     Folder crashed;
@@ -290,7 +285,7 @@ TEST(Containers, CrashReplaysLivePartitionsAndForgetsDeadOnes) {
         ASSERT_TRUE(account->delete_container("d", "dead", "").ok());
         // A request that still held the container.
         ASSERT_TRUE(account.put_item(**dead, "late").committed);
-        copy_as_after_a_crash(folder, crashed);
+        copy_as_after_a_crash(folder.path(), crashed.path());
     }
     Account account(crashed.path());
     const auto look = [&](int64_t items) {

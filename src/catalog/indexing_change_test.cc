@@ -1,6 +1,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/crash_copy_test_support.h"
 #include "catalog/catalog_test_support.h"
 
 namespace orrery::catalog {
@@ -183,14 +184,13 @@ TEST_F(IndexingChangeTest, DeletedWhileItRuns) {
     EXPECT_EQ(container(), nullptr);
 }
 
-/// What a crash leaves: a copy of the folder while the store is open (every commit is synced).
 TEST_F(IndexingChangeTest, SurvivesACrash) {
     put_items(30);
     replace(kComposite);
     ASSERT_TRUE(account_->carry_out_index_changes().ok());
     put_items(5);
     Folder crashed;
-    std::filesystem::copy(folder_.path(), crashed.path(), std::filesystem::copy_options::recursive);
+    copy_as_after_a_crash(folder_.path(), crashed.path());
     Account other(crashed.path());
     const auto findings = [&] {
         Findings out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/crash_copy_test_support.h"
 #include "engine/query_test_support.h"
 
 // Computed properties of containers, from the definition to the rows.
@@ -514,8 +515,7 @@ TEST(ComputedRestartTest, DefinitionsAndChangesSurvive) {
             });
             ASSERT_TRUE(done.get_future().get());
         }
-        std::filesystem::copy(folder, folder + "-crashed",
-                              std::filesystem::copy_options::recursive);
+        copy_as_after_a_crash(folder, folder + "-crashed");
     }
     {
         // What a crash leaves behind: the index is made again from the items.
