@@ -22,6 +22,7 @@ void handle_permissions(const CallPtr& call);
 void handle_items(const CallPtr& call);
 void handle_partition_key_delete(const CallPtr& call);
 void handle_conflicts(const CallPtr& call);
+void handle_own(const CallPtr& call);  ///< /_orrery/…
 
 // Parts of several handlers.
 

@@ -86,6 +86,7 @@ void dispatch(const CallPtr& call) {
                 call, errors::not_supported("Direct (TCP) connection mode",
                                             "Select gateway mode in the client: ConnectionMode.Gateway in .NET, "
                                             ".gatewayMode() in Java."));
+        case ResourceType::kOwn: return handle_own(call);
         case ResourceType::kPublic: break;
     }
     reply_error(call, errors::resource_not_found("The path names no resource."));

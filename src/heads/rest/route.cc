@@ -84,6 +84,14 @@ Result<Route> parse_route(std::string_view target) {
         for (const auto& segment : segments) route.path += "/" + segment;
         return route;
     }
+    if (segments[0] == "_orrery") {
+        route.type = ResourceType::kOwn;
+        route.type_segment = segments[0];
+        segments.erase(segments.begin());
+        route.link = link_of(segments, segments.size());
+        route.ids = std::move(segments);
+        return route;
+    }
     if (segments[0] == "addresses") {
         route.type = ResourceType::kAddress;
         return route;

@@ -222,4 +222,17 @@ TEST(RouteTest, RefusalsSayWhatIsWrong) {
 }
 
 }  // namespace
+TEST(Route, OwnEndpointsAreSignedByTheirPath) {
+    const auto route = parse_route("/_orrery/containers/my%20db/c/metrics?minutes=5");
+    ASSERT_TRUE(route.ok());
+    EXPECT_EQ(route->type, ResourceType::kOwn);
+    EXPECT_EQ(route->type_segment, "_orrery");
+    EXPECT_EQ(route->link, "containers/my db/c/metrics");
+    EXPECT_EQ(route->ids, (std::vector<std::string>{"containers", "my db", "c", "metrics"}));
+    const auto bare = parse_route("/_orrery/");
+    ASSERT_TRUE(bare.ok());
+    EXPECT_EQ(bare->type, ResourceType::kOwn);
+    EXPECT_TRUE(bare->ids.empty());
+}
+
 }  // namespace orrery::rest

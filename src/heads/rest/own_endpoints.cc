@@ -1,0 +1,52 @@
+// Endpoints under /_orrery/: what the protocol has no resource for. One row each in the table
+// below.
+#include <array>
+#include <span>
+
+#include "base/errors.h"
+#include "heads/rest/handlers.h"
+
+namespace orrery::rest {
+namespace {
+
+/// The scope says what `route.ids` are: kAccount: {name, …}; kContainer: {"containers", database,
+/// container, name, …}.
+enum class Scope : uint8_t { kAccount, kContainer };
+
+struct Endpoint {
+    std::string_view method;
+    Scope scope;
+    std::string_view name;
+    void (*handle)(const CallPtr& call);
+};
+
+constexpr std::array<Endpoint, 0> kEndpoints = {{}};
+
+constexpr size_t kContainerNameAt = 3;
+
+}  // namespace
+
+void handle_own(const CallPtr& call) {
+    const auto& ids = call->route.ids;
+    const bool in_container = ids.size() > kContainerNameAt && ids[0] == "containers";
+    const size_t at = in_container ? kContainerNameAt : 0;
+    const Scope scope = in_container ? Scope::kContainer : Scope::kAccount;
+    const bool reads = is_read(*call);
+    const auto access = reads ? engine::Access::kMetadataRead : engine::Access::kMetadataWrite;
+    if (const Status allowed = engine::authorize(call->principal, access, {}); !allowed.ok())
+        return reply_error(call, allowed.error());
+    const std::string_view method = reads ? std::string_view("GET") : call->request().method;
+    bool known = false;
+    for (const Endpoint& endpoint : std::span<const Endpoint>(kEndpoints)) {
+        if (endpoint.scope != scope || at >= ids.size() || endpoint.name != ids[at]) continue;
+        known = true;
+        if (endpoint.method == method) return endpoint.handle(call);
+    }
+    if (known)
+        return reply_error(
+            call, errors::method_not_allowed(call->request().method, call->request().target));
+    reply_error(call, errors::resource_not_found("There is no endpoint '/_orrery/" +
+                                                 call->route.link + "'."));
+}
+
+}  // namespace orrery::rest
