@@ -27,6 +27,8 @@ struct ContainerRid {
     DatabaseRid database;
     uint32_t number = 0;  ///< top bit set
     std::string text() const;
+    /// Both numbers in one: another one for each container of the account, never 0.
+    uint64_t whole() const { return static_cast<uint64_t>(database.number) << 32 | number; }
     friend bool operator==(const ContainerRid&, const ContainerRid&) = default;
 };
 struct UserRid {

@@ -9,6 +9,8 @@
 #include "catalog/catalog.h"
 #include "engine/engine.h"
 #include "heads/rest/rest_head.h"
+#include "lab/pages.h"
+#include "lab/recorder.h"
 #include "net/http_server.h"
 #include "net/tls.h"
 #include "partition/item_cache.h"
@@ -58,7 +60,14 @@ public:
             engine::Engine::Deps{*store_, *catalog_, *workers_, clock_, *account_});
         if (!options.init_file.empty()) TRY_STATUS(apply_init_file(options.init_file, *engine_));
         engine_->start_background();
-        head_ = std::make_unique<rest::RestHead>(*engine_, rest::RestHead::Options{tls_->authority_pem()});
+        recorder_ = std::make_unique<lab::Recorder>(clock_);
+        pages_ = std::make_unique<lab::Pages>(*engine_, *recorder_);
+        rest::RestHead::Options head;
+        head.authority_pem = tls_->authority_pem();
+        head.recorder = recorder_.get();
+        head.pages = pages_.get();
+        head.open_metrics = is_loopback(options.bind_address);
+        head_ = std::make_unique<rest::RestHead>(*engine_, std::move(head));
         net::HttpServerOptions http;
         http.bind_address = options.bind_address;
         http.port = options.port;
@@ -78,6 +87,8 @@ public:
         if (store_ != nullptr) status = store_->close();
         http_.reset();
         head_.reset();
+        pages_.reset();
+        recorder_.reset();
         engine_.reset();
         catalog_.reset();
         store_.reset();
@@ -94,6 +105,8 @@ private:
     std::unique_ptr<WorkerPool> workers_;
     std::unique_ptr<catalog::Catalog> catalog_;
     std::unique_ptr<engine::Engine> engine_;
+    std::unique_ptr<lab::Recorder> recorder_;
+    std::unique_ptr<lab::Pages> pages_;
     std::unique_ptr<rest::RestHead> head_;
     std::unique_ptr<net::HttpServer> http_;
 };

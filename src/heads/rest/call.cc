@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "heads/rest/request_record.h"
 #include "heads/rest/usage.h"
 #include "json/write.h"
 
@@ -91,6 +92,7 @@ void reply_prepared(const CallPtr& call, const Answer& answer) {
     if (!answer.continuation.empty()) response.add_header("x-ms-continuation", answer.continuation);
     if (answer.item_count) response.add_header("x-ms-item-count", static_cast<int64_t>(*answer.item_count));
     if (!response.body.empty()) response.head += "Content-Type: application/json\r\n";
+    if (call->recorder != nullptr) record_request(*call, answer);
     net::HttpExchange::send(std::move(call->exchange));
 }
 

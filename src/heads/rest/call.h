@@ -12,6 +12,7 @@
 #include "engine/principal.h"
 #include "heads/rest/request_headers.h"
 #include "heads/rest/route.h"
+#include "lab/pages.h"
 #include "meter/charge.h"
 #include "net/http.h"
 
@@ -24,6 +25,8 @@ struct Call {
         : engine(the_engine), exchange(std::move(the_exchange)), headers(exchange->request) {}
 
     engine::Engine& engine;
+    lab::Recorder* recorder = nullptr;  ///< is told of the request when it is answered; may be null
+    lab::Pages* pages = nullptr;        ///< may be null
     std::unique_ptr<net::HttpExchange> exchange;
     const RequestHeaders headers;
     Route route;
@@ -37,6 +40,12 @@ struct Call {
 };
 using CallPtr = std::shared_ptr<Call>;
 
+/// What one physical partition had of a request's charge.
+struct RangeCharge {
+    uint32_t range = 0;  ///< number in the container
+    meter::Charge charge;
+};
+
 /// What an answer carries besides its body.
 struct Answer {
     int status = 200;
@@ -45,6 +54,8 @@ struct Answer {
     std::optional<engine::Touched> touched;  ///< partition served: session token and LSNs
     std::string continuation;
     std::optional<uint64_t> item_count;
+    /// Of a request to several physical partitions. Empty: `touched` names the one.
+    std::vector<RangeCharge> range_charges;
 };
 
 /// Sends the answer; the call is over. `body` is JSON text, or empty.

@@ -23,11 +23,19 @@ void handle_items(const CallPtr& call);
 void handle_partition_key_delete(const CallPtr& call);
 void handle_conflicts(const CallPtr& call);
 void handle_own(const CallPtr& call);  ///< /_orrery/…
+/// `open`: to everybody who reaches the server; else an account key is asked for.
+void handle_prometheus(const CallPtr& call, bool open);
+void handle_account_metrics(const CallPtr& call);
+void handle_container_metrics(const CallPtr& call);
+void handle_top_keys(const CallPtr& call);
 
 // Parts of several handlers.
 
 /// Runs `work` on a worker; answers the call with the error it returns, if any.
 void on_worker(const CallPtr& call, std::function<Status()> work);
+
+/// A value from the query part of a request target, percent-decoded; nullopt: absent or malformed.
+std::optional<std::string> target_parameter(std::string_view target, std::string_view name);
 
 /// GET or HEAD (the network layer leaves the body out).
 bool is_read(const Call& call);

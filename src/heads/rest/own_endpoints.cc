@@ -1,7 +1,6 @@
 // Endpoints under /_orrery/: what the protocol has no resource for. One row each in the table
 // below.
 #include <array>
-#include <span>
 
 #include "base/errors.h"
 #include "heads/rest/handlers.h"
@@ -20,7 +19,11 @@ struct Endpoint {
     void (*handle)(const CallPtr& call);
 };
 
-constexpr std::array<Endpoint, 0> kEndpoints = {{}};
+constexpr std::array<Endpoint, 3> kEndpoints = {{
+    {"GET", Scope::kAccount, "metrics", handle_account_metrics},
+    {"GET", Scope::kContainer, "metrics", handle_container_metrics},
+    {"GET", Scope::kContainer, "top", handle_top_keys},
+}};
 
 constexpr size_t kContainerNameAt = 3;
 
@@ -37,7 +40,7 @@ void handle_own(const CallPtr& call) {
         return reply_error(call, allowed.error());
     const std::string_view method = reads ? std::string_view("GET") : call->request().method;
     bool known = false;
-    for (const Endpoint& endpoint : std::span<const Endpoint>(kEndpoints)) {
+    for (const Endpoint& endpoint : kEndpoints) {
         if (endpoint.scope != scope || at >= ids.size() || endpoint.name != ids[at]) continue;
         known = true;
         if (endpoint.method == method) return endpoint.handle(call);

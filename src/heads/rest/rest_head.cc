@@ -86,7 +86,9 @@ void dispatch(const CallPtr& call) {
                 call, errors::not_supported("Direct (TCP) connection mode",
                                             "Select gateway mode in the client: ConnectionMode.Gateway in .NET, "
                                             ".gatewayMode() in Java."));
-        case ResourceType::kOwn: return handle_own(call);
+        case ResourceType::kOwn:
+            if (call->pages != nullptr) return handle_own(call);
+            break;
         case ResourceType::kPublic: break;
     }
     reply_error(call, errors::resource_not_found("The path names no resource."));
@@ -99,10 +101,14 @@ RestHead::RestHead(engine::Engine& engine, Options options) : engine_(engine), o
 void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     auto call = std::make_shared<Call>(engine_, std::move(exchange));
     call->started_us = engine_.clock().monotonic_us();
+    call->recorder = options_.recorder;
+    call->pages = options_.pages;
     call->activity_id = activity_id_of(call->headers);
     auto route = parse_route(call->request().target);
     if (!route.ok()) return reply_error(call, route.error());
     call->route = std::move(route).value();
+    if (call->route.type == ResourceType::kPublic && call->route.path == "/metrics" && call->pages != nullptr)
+        return handle_prometheus(call, options_.open_metrics);
     if (call->route.type == ResourceType::kPublic) return handle_public(std::move(call->exchange), call->route.path);
     if (call->route.type == ResourceType::kAccount && is_browser(call->request(), call->headers)) {
         call->response().status = 302;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "lab/pages.h"
 #include "net/http.h"
 
 namespace orrery::rest {
@@ -14,6 +15,9 @@ class RestHead final : public net::HttpHandler {
 public:
     struct Options {
         std::string authority_pem;  ///< served at the emulators' certificate path
+        lab::Recorder* recorder = nullptr;  ///< is told of every request; may be null
+        lab::Pages* pages = nullptr;        ///< answers questions about metrics; null: 404
+        bool open_metrics = true;           ///< /metrics needs no key: nobody else reaches the server
     };
     RestHead(engine::Engine& engine, Options options);
 

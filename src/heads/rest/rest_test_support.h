@@ -87,10 +87,19 @@ using Headers = FakeExchange::Headers;
 class TestServer {
 public:
     explicit TestServer(int64_t start_seconds = 1'700'000'000)
-        : inner_(start_seconds), head_(inner_.engine(), RestHead::Options{"PEM"}) {}
+        : inner_(start_seconds),
+          recorder_(inner_.clock()),
+          pages_(inner_.engine(), recorder_),
+          head_(inner_.engine(),
+                {.authority_pem = "PEM", .recorder = &recorder_, .pages = &pages_}),
+          guarded_head_(inner_.engine(), {.authority_pem = "PEM",
+                                          .recorder = &recorder_,
+                                          .pages = &pages_,
+                                          .open_metrics = false}) {}
 
     ManualClock& clock() { return inner_.clock(); }
     engine::Engine& engine() { return inner_.engine(); }
+    const engine::Account& account() const { return inner_.account(); }
 
     /// The request as given; nothing is added.
     Reply raw(std::string method, std::string target, Headers headers, std::string body = {}) {
@@ -98,6 +107,15 @@ public:
                                                        std::move(headers), std::move(body));
         auto reply = exchange->reply();
         head_.handle(std::move(exchange));
+        return reply.get();
+    }
+
+    /// The same to a server that others can reach.
+    Reply raw_guarded(std::string method, std::string target, Headers headers) {
+        auto exchange = std::make_unique<FakeExchange>(std::move(method), std::move(target),
+                                                       std::move(headers), std::string());
+        auto reply = exchange->reply();
+        guarded_head_.handle(std::move(exchange));
         return reply.get();
     }
 
@@ -140,7 +158,10 @@ public:
 
 private:
     engine::testing_support::TestEngine inner_;
+    lab::Recorder recorder_;
+    lab::Pages pages_;
     RestHead head_;
+    RestHead guarded_head_;
 };
 
 }  // namespace orrery::rest::testing_support

@@ -34,7 +34,7 @@ constexpr std::array<SegmentRule, 14> kRules = {{
 
 bool is_public(std::string_view first) {
     return first == "_explorer" || first == "alive" || first == "ready" || first == "status" ||
-           first == "favicon.ico";
+           first == "favicon.ico" || first == "metrics";
 }
 
 Result<std::vector<std::string>> split(std::string_view target) {

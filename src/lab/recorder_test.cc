@@ -1,0 +1,160 @@
+#include "lab/recorder.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery::lab {
+namespace {
+
+using engine::OperationClass;
+using engine::RequestRecord;
+
+constexpr int64_t kStart = 1'700'000'040;  // begins a minute
+
+RequestRecord record(int64_t second, uint32_t range, int64_t ru, uint16_t status = 200) {
+    RequestRecord out;
+    out.wall_seconds = second;
+    out.duration_us = 100;
+    out.container = 7;
+    out.range = range;
+    out.status = status;
+    out.operation = OperationClass::kRead;
+    out.charge = {ru * meter::kUnitsPerRu};
+    return out;
+}
+
+TEST(LatencyHistogram, QuantilesAreAtMostAQuarterTooLarge) {
+    LatencyHistogram histogram;
+    EXPECT_EQ(histogram.quantile_us(0.5), 0);
+    for (int64_t us = 1; us <= 100'000; ++us) histogram.add(us);
+    for (const double share : {0.01, 0.5, 0.9, 0.99, 1.0}) {
+        const double exact = share * 100'000;
+        const auto found = static_cast<double>(histogram.quantile_us(share));
+        EXPECT_GE(found, exact);
+        EXPECT_LE(found, exact * 1.25 + 1);
+    }
+    EXPECT_EQ(histogram.count(), 100'000u);
+    EXPECT_EQ(histogram.at_most(0), 0u);
+    for (size_t bucket = 0; bucket + 1 < LatencyHistogram::kBuckets; ++bucket) {
+        const int64_t bound = LatencyHistogram::upper_bound_us(bucket);
+        EXPECT_EQ(LatencyHistogram::bucket_of(bound), bucket);
+        EXPECT_EQ(LatencyHistogram::bucket_of(bound + 1), bucket + 1);
+    }
+    histogram.add(-5);
+    histogram.add(INT64_MAX);
+}
+
+TEST(UseSeries, SecondsAndMinutes) {
+    UseSeries series(100, 100);
+    const PartitionId p{7, 0};
+    series.add(p, kStart, {3 * meter::kUnitsPerRu}, true, false);
+    series.add(p, kStart, {2 * meter::kUnitsPerRu}, true, false);
+    series.add(p, kStart + 59, {4 * meter::kUnitsPerRu}, true, false);
+    series.add(p, kStart + 60, {}, true, true);
+    const auto seconds = series.seconds(p, kStart - 1, kStart + 61);
+    ASSERT_EQ(seconds.size(), 62u);
+    EXPECT_EQ(seconds[0].requests, 0u);
+    EXPECT_EQ(seconds[1].charge_units, 5 * meter::kUnitsPerRu);
+    EXPECT_EQ(seconds[60].charge_units, 4 * meter::kUnitsPerRu);
+    EXPECT_EQ(seconds[61].throttled, 1u);
+    const auto minutes = series.minutes(p, kStart / 60, kStart / 60 + 2);
+    EXPECT_EQ(minutes[0].charge_units, 9 * meter::kUnitsPerRu);
+    EXPECT_EQ(minutes[0].peak_units, 5 * meter::kUnitsPerRu);
+    EXPECT_EQ(minutes[1].throttled, 1u);
+    EXPECT_EQ(series.total(p).requests, 4u);
+    EXPECT_TRUE(series.seconds({7, 1}, kStart, kStart + 5)[0].requests == 0);
+}
+
+TEST(UseSeries, SpaceIsBounded) {
+    UseSeries series(10, 3);
+    for (int64_t minute = 0; minute < 3 * UseSeries::kMinutes; ++minute)
+        series.add({7, 0}, kStart + minute * 60, {meter::kUnitsPerRu}, true, false);
+    EXPECT_LE(series.second_blocks(), 10u);
+    const int64_t now = kStart / 60 + 3 * UseSeries::kMinutes;
+    // The newest seconds are there, minutes of a day too, older ones are not.
+    EXPECT_EQ(series.seconds({7, 0}, (now - 1) * 60, (now - 1) * 60 + 1)[0].requests, 1u);
+    EXPECT_EQ(series.seconds({7, 0}, (now - 20) * 60, (now - 20) * 60 + 1)[0].requests, 0u);
+    EXPECT_EQ(series.minutes({7, 0}, now - UseSeries::kMinutes, now)[0].requests, 1u);
+    EXPECT_EQ(series.minutes({7, 0}, now - UseSeries::kMinutes - 1, now)[0].requests, 0u);
+    for (uint32_t range = 0; range < 10; ++range)
+        series.add({8, range}, kStart + 10'000'000 + range, {}, true, false);
+    EXPECT_EQ(series.partition_count(), 3u);
+    EXPECT_EQ(series.total({8, 9}).requests, 1u);
+    EXPECT_EQ(series.total({8, 0}).requests, 0u);
+}
+
+TEST(Recorder, NothingIsLostBetweenThreads) {
+    ManualClock clock(kStart * 1'000'000);
+    Recorder recorder(clock);
+    constexpr int kThreads = 4;
+    constexpr int kEach = 30'000;
+    std::vector<std::thread> threads;
+    for (uint32_t t = 0; t < kThreads; ++t)
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < kEach; ++i) {
+                RequestRecord r = record(kStart + i % 120, t % 2, 1);
+                r.set_key("[\"k" + std::to_string(t) + "\"]", 1000 + t * 2);
+                recorder.observe(r);
+            }
+        });
+    for (auto& thread : threads) thread.join();
+    uint64_t requests = 0;
+    for (const auto& [key, counter] : recorder.counters()) requests += counter.requests;
+    EXPECT_EQ(requests, static_cast<uint64_t>(kThreads * kEach));
+    EXPECT_EQ(recorder.total({7, 0}).requests + recorder.total({7, 1}).requests, requests);
+    EXPECT_EQ(recorder.latency(OperationClass::kRead).count(), requests);
+    const auto top = recorder.top_keys(7, 24, 10);
+    ASSERT_EQ(top.keys.size(), 4u);
+    for (const auto& key : top.keys) EXPECT_EQ(key.weight, kEach * meter::kUnitsPerRu);
+    EXPECT_EQ(top.error_max, 0);
+}
+
+TEST(Recorder, PartsAreChargesAndNoRequests) {
+    ManualClock clock(kStart * 1'000'000);
+    Recorder recorder(clock);
+    RequestRecord whole = record(kStart, RequestRecord::kNoRange, 9);
+    whole.operation = OperationClass::kQuery;
+    recorder.observe(whole);
+    for (uint32_t range = 0; range < 3; ++range) {
+        RequestRecord part = record(kStart, range, 3);
+        part.part = true;
+        recorder.observe(part);
+    }
+    EXPECT_EQ(recorder.counters().size(), 1u);
+    EXPECT_EQ(recorder.total({7, 2}).charge.units, 3 * meter::kUnitsPerRu);
+    EXPECT_EQ(recorder.total({7, 2}).requests, 0u);
+}
+
+TEST(Recorder, ThrottledRequestsAreSeenPerSecond) {
+    ManualClock clock(kStart * 1'000'000);
+    Recorder recorder(clock);
+    recorder.observe(record(kStart + 1, 0, 0, 429));
+    recorder.observe(record(kStart + 1, 0, 5));
+    const auto seconds = recorder.seconds({7, 0}, kStart, kStart + 2);
+    EXPECT_EQ(seconds[1].throttled, 1u);
+    EXPECT_EQ(seconds[1].requests, 2u);
+    EXPECT_EQ(seconds[1].charge_units, 5 * meter::kUnitsPerRu);
+}
+
+TEST(Recorder, TooManyContainersAreCountedTogether) {
+    ManualClock clock(kStart * 1'000'000);
+    Recorder::Limits limits;
+    limits.counters = 5;
+    limits.containers = 4;
+    Recorder recorder(clock, limits);
+    for (uint64_t container = 1; container <= 50; ++container) {
+        RequestRecord r = record(kStart + static_cast<int64_t>(container), 0, 1);
+        r.container = container;
+        r.set_key("k", 5);
+        recorder.observe(r);
+    }
+    const auto counters = recorder.counters();
+    EXPECT_LE(counters.size(), 6u);
+    uint64_t requests = 0;
+    for (const auto& [key, counter] : counters) requests += counter.requests;
+    EXPECT_EQ(requests, 50u);
+    EXPECT_EQ(recorder.top_keys(50, 1, 5).keys.size(), 1u);
+    EXPECT_EQ(recorder.top_keys(1, 1, 5).keys.size(), 0u);
+}
+
+}  // namespace
+}  // namespace orrery::lab
