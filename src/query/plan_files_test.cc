@@ -36,6 +36,16 @@ std::string joined(const std::vector<std::string>& parts, const char* separator)
 
 std::string shown(const QueryPlan& plan) {
     std::vector<std::string> out;
+    if (plan.hybrid != nullptr) {
+        const HybridPlan& hybrid = *plan.hybrid;
+        if (hybrid.skip) out.push_back(fmt::format("skip {}", *hybrid.skip));
+        if (hybrid.take) out.push_back(fmt::format("take {}", *hybrid.take));
+        for (const double weight : hybrid.weights) out.push_back(fmt::format("weight {}", weight));
+        out.push_back("statistics\n" + hybrid.statistics_query);
+        for (const QueryPlan& component : hybrid.components)
+            out.push_back("component\n" + shown(component));
+        return joined(out, "\n");
+    }
     if (plan.distinct != DistinctType::kNone)
         out.push_back(plan.distinct == DistinctType::kInOrder ? "distinct Ordered"
                                                               : "distinct Unordered");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/encoding.h"
 #include "base/errors.h"
 #include "query/binder.h"
 #include "query/limits.h"
@@ -16,6 +17,8 @@ namespace {
 
 using ast::Expr;
 using ast::ExprKind;
+
+constexpr std::string_view kHybridPlaceholder = "documentdb-formattablehybridsearchquery-";
 
 /// One SELECT item of a query with groups, under its output name.
 struct Output {
@@ -52,6 +55,10 @@ public:
                 "Compositions of aggregates and other expressions are not allowed.");
         }
         out_ = syntax_;
+        if (syntax_.order_by_rank) {
+            TRY_STATUS(hybrid());
+            return std::move(plan_);
+        }
         window();
         if (first_gathers) {
             distinct_count();
@@ -163,6 +170,125 @@ private:
         }
         return std::all_of(selected.begin(), selected.end(),
                            [&](const Expr* e) { return contains(leading, *e); });
+    }
+
+    // --- ORDER BY RANK --------------------------------------------------------------------------
+
+    /// The scores that the rows are ranked by; RRF has several.
+    std::vector<const Expr*> scores() const {
+        const Expr& rank = *syntax_.order_by[0].expr;
+        if (!equals_ignore_case(rank.name, "RRF")) return {&rank};
+        std::vector<const Expr*> out;
+        for (const Expr* argument : rank.args)
+            if (argument->kind == ExprKind::kCall) out.push_back(argument);
+        return out;
+    }
+
+    /// The words that a FullTextScore looks for: its arguments behind the path, or the elements of
+    /// the one array.
+    static std::vector<const Expr*> words(const Expr& score) {
+        const auto rest = score.args.subspan(1);
+        if (rest.size() == 1 && rest[0]->kind == ExprKind::kArray)
+            return {rest[0]->args.begin(), rest[0]->args.end()};
+        return {rest.begin(), rest.end()};
+    }
+
+    /// A component's score, with places for the figures that clients gather first.
+    static std::string score_text(const Expr& score, size_t number) {
+        std::vector<std::string> texts;
+        for (const Expr* word : words(score)) texts.push_back(to_text(*word));
+        return fmt::format(
+            "_FullTextScore({0}, [{1}], {{{2}totaldocumentcount}}, {{{2}totalwordcount-{3}}}, "
+            "{{{2}hitcountsarray-{3}}})",
+            to_text(*score.args[0]), fmt::join(texts, ", "), kHybridPlaceholder, number);
+    }
+
+    std::string statistics_query(const std::vector<const Expr*>& parts) {
+        std::vector<std::string> entries;
+        for (const Expr* score : parts) {
+            const std::string path = to_text(*score->args[0]);
+            std::vector<std::string> hits;
+            for (const Expr* word : words(*score))
+                hits.push_back(
+                    fmt::format("COUNTIF(FullTextContains({}, {}))", path, to_text(*word)));
+            entries.push_back(fmt::format(
+                R"({{"totalWordCount": SUM(_FullTextWordCount({})), "hitCounts": [{}]}})", path,
+                fmt::join(hits, ", ")));
+        }
+        ast::Query query;
+        query.sources = syntax_.sources;
+        query.select_kind = ast::SelectKind::kList;
+        query.items = make_.keep<ast::SelectItem>(
+            {{make_.call("COUNT", make_.number(1)), "documentCount", {}},
+             {make_.verbatim(make_.text(fmt::format("[{}]", fmt::join(entries, ", ")))),
+              "fullTextStatistics",
+              {}}});
+        return to_text(query, PrintForm::kLines);
+    }
+
+    /// How many candidates each component gives: twice what is asked for, as the service counts.
+    static uint64_t candidates(uint64_t wanted) {
+        constexpr uint64_t kFewest = 60;
+        return static_cast<uint32_t>(2 * std::max(wanted, kFewest));
+    }
+
+    Status hybrid() {
+        const auto parts = scores();
+        auto plan = std::make_shared<HybridPlan>();
+        std::vector<std::string> texts;
+        std::vector<std::string> defaulted;
+        for (size_t i = 0; i < parts.size(); ++i) {
+            if (!equals_ignore_case(parts[i]->name, "FULLTEXTSCORE"))
+                return Status(errors::not_supported(
+                    "Ranking by VectorDistance (the container has no vector index)",
+                    "Rank by FullTextScore, or order by a property."));
+            texts.push_back(score_text(*parts[i], i));
+            defaulted.push_back(fmt::format("({} ?? -1)", texts.back()));
+        }
+        const Expr& rank = *syntax_.order_by[0].expr;
+        if (parts.size() < rank.args.size() && equals_ignore_case(rank.name, "RRF"))
+            for (const Expr* weight : rank.args.back()->args)
+                plan->weights.push_back(weight->value.as_double());
+        plan->statistics_query = statistics_query(parts);
+        plan->skip = value_of(level_.offset);
+        plan->take = level_.top.kind != BoundCount::Kind::kNone ? value_of(level_.top)
+                                                                : value_of(level_.limit);
+        const uint64_t rows = candidates(plan->skip.value_or(0) + plan->take.value_or(0));
+        const bool by_top = level_.offset.kind == BoundCount::Kind::kNone;
+        out_.top = by_top ? make_.number(rows) : nullptr;
+        out_.offset = by_top ? nullptr : make_.number(0);
+        out_.limit = by_top ? nullptr : make_.number(rows);
+        out_.order_by_rank = false;
+        const std::string_view root = source_name(syntax_.sources[0]);
+        const Expr* payload = syntax_.value;
+        if (syntax_.select_kind == ast::SelectKind::kStar) payload = make_.verbatim(root);
+        if (syntax_.select_kind == ast::SelectKind::kList) payload = payload_object(outputs());
+        const Expr* filter = make_.verbatim(make_.text(fmt::format("({})", kOrderByFilter)));
+        if (syntax_.where != nullptr) filter = make_.both(syntax_.where, filter);
+        out_.where = filter;
+        const Expr* all_scores =
+            make_.verbatim(make_.text(fmt::format("[{}]", fmt::join(defaulted, ", "))));
+        for (const std::string& text : texts) {
+            const Expr* score = make_.verbatim(make_.text(text));
+            select({{make_.member(root, "_rid"), {}, {}},
+                    {make_.array({make_.object({"item"}, {score})}), "orderByItems", {}},
+                    {make_.object({"payload", "componentScores"}, {payload, all_scores}),
+                     "payload",
+                     {}}});
+            out_.order_by = make_.keep<ast::OrderItem>({{score, ast::Direction::kDescending}});
+            QueryPlan component;
+            if (by_top) component.top = rows;
+            if (!by_top) component.offset = 0;
+            if (!by_top) component.limit = rows;
+            component.order_by_descending = {true};
+            component.order_by_expressions = {text};
+            component.has_non_streaming_order_by = true;
+            component.rewritten_query = to_text(out_, PrintForm::kLines);
+            plan->components.push_back(std::move(component));
+        }
+        plan_ = QueryPlan{};
+        plan_.hybrid = std::move(plan);
+        return {};
     }
 
     // --- aggregates and GROUP BY ----------------------------------------------------------------

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ struct PlanAlias {
     std::optional<AggregateKind> aggregate;
 };
 
+struct HybridPlan;
+
 struct QueryPlan {
     DistinctType distinct = DistinctType::kNone;
     std::optional<uint64_t> top;
@@ -36,6 +39,18 @@ struct QueryPlan {
     bool has_select_value = false;
     bool has_non_streaming_order_by = false;
     std::optional<std::string> dcount_alias;  ///< count the distinct rows; empty name: bare number
+    /// ORDER BY RANK: how to do it; then nothing else of the plan counts.
+    std::shared_ptr<const HybridPlan> hybrid;
+};
+
+/// A ranking by scores that need figures of the whole container: clients ask every range for these,
+/// put them into the components' texts, and fuse the components' rankings.
+struct HybridPlan {
+    std::string statistics_query;
+    std::vector<QueryPlan> components;  ///< one per score; each row carries all scores
+    std::vector<double> weights;        ///< of RRF; empty: all alike
+    std::optional<uint64_t> skip;
+    std::optional<uint64_t> take;
 };
 
 /// Where the rows of a query can come from, as far as its request and filter tell.

@@ -28,6 +28,11 @@ std::string_view aggregate_name(AggregateKind kind) {
 }
 
 std::vector<std::string_view> required_features(const QueryPlan& plan) {
+    if (plan.hybrid != nullptr) {
+        std::vector<std::string_view> names = {"HybridSearch"};
+        if (!plan.hybrid->weights.empty()) names.push_back("WeightedRankFusion");
+        return names;
+    }
     std::vector<AggregateKind> kinds = plan.aggregates;
     for (const PlanAlias& alias : plan.group_by_aliases)
         if (alias.aggregate) kinds.push_back(*alias.aggregate);

@@ -74,6 +74,20 @@ std::string plan_json(const QueryPlan& plan) {
                           : "null");
 }
 
+std::string hybrid_json(const query::HybridPlan& plan) {
+    std::vector<std::string> components, weights;
+    for (const QueryPlan& component : plan.components) components.push_back(plan_json(component));
+    for (const double weight : plan.weights) {
+        weights.emplace_back();
+        json::write_number(weights.back(), weight);
+    }
+    return fmt::format(
+        R"({{"globalStatisticsQuery":{},"componentQueryInfos":{},"componentWithoutPayloadQueryInfos":[],)"
+        R"("projectionQueryInfo":null,"componentWeights":{},"skip":{},"take":{},"requiresGlobalStatistics":true}})",
+        quoted(plan.statistics_query), array_of(components), array_of(weights),
+        number_or_null(plan.skip), number_or_null(plan.take));
+}
+
 std::string ranges_json(const std::vector<query::KeyRange>& ranges) {
     std::vector<std::string> out;
     for (const auto& range : ranges)
@@ -101,8 +115,9 @@ Result<std::string> make_answer(const Call& call) {
     if (call.headers.has(HeaderName::kSupportedQueryFeatures))
         TRY_STATUS(query::check_features(plan, call.headers[HeaderName::kSupportedQueryFeatures]));
     return fmt::format(
-        R"({{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{},"queryRanges":{},"hybridSearchQueryInfo":null}})",
-        plan_json(plan), ranges_json(ranges));
+        R"({{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{},"queryRanges":{},"hybridSearchQueryInfo":{}}})",
+        plan.hybrid ? "null" : plan_json(plan), ranges_json(ranges),
+        plan.hybrid ? hybrid_json(*plan.hybrid) : "null");
 }
 
 /// Mistakes in the query are reported in the same words as for a query, behind this introduction.
