@@ -26,6 +26,7 @@ TEST(HttpServer, KeepAlive) {
     TestClient client(server->port());
     for (int i = 0; i < 50; ++i) {
         const std::string path = "/" + std::to_string(i);
+        const int64_t before = SystemClock().wall_seconds();
         const Reply reply = client.request(get_request(path));
         ASSERT_EQ(reply.status, 200);
         EXPECT_EQ(reply.body, "GET " + path + " ");
@@ -35,7 +36,8 @@ TEST(HttpServer, KeepAlive) {
         ASSERT_NE(date_at, std::string::npos) << reply.head;
         const auto date = parse_http_date(reply.head.substr(date_at + 8, 29));
         ASSERT_TRUE(date.has_value()) << reply.head;
-        EXPECT_LE(std::abs(*date - SystemClock().wall_seconds()), 2);
+        EXPECT_GE(*date, before - 1);  // the server's clock is a coarse one
+        EXPECT_LE(*date, SystemClock().wall_seconds());
     }
     EXPECT_EQ(server->connection_count(), 1u);
     client.close();

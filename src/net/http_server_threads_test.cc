@@ -12,6 +12,7 @@ namespace {
 
 using detail::eventually;
 using detail::get_request;
+using detail::kPatienceMs;
 using detail::Parked;
 using detail::post_request;
 using detail::Reply;
@@ -271,9 +272,9 @@ TEST(HttpServerStop, IdleServerStopsAtOnceAndRefusesConnections) {
     TestClient idle(server->port());
     EXPECT_EQ(idle.request(get_request("/")).status, 200);
     const int64_t start_ms = test_now_ms();
-    server->stop(5000);
-    server->stop(5000);  // idempotent
-    EXPECT_LT(test_now_ms() - start_ms, 1000);
+    server->stop(kPatienceMs);
+    server->stop(kPatienceMs);  // idempotent
+    EXPECT_LT(test_now_ms() - start_ms, kPatienceMs / 2);
     EXPECT_TRUE(idle.at_end());
     EXPECT_EQ(server->connection_count(), 0u);
     const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -287,17 +288,26 @@ TEST(HttpServerStop, IdleServerStopsAtOnceAndRefusesConnections) {
 
 TEST(HttpServerStop, RequestsInProgressAreFinished) {
     Parked parked;
-    TestHandler handler([&](std::unique_ptr<HttpExchange> e) { parked.put(std::move(e)); });
-    auto server = start_server(handler);
-    TestClient handled(server->port()), sending(server->port());
+    TestHandler handler([&](std::unique_ptr<HttpExchange> e) {
+        if (e->request.target == "/now") {
+            TestHandler::echo(std::move(e));
+        } else {
+            parked.put(std::move(e));
+        }
+    });
+    HttpServerOptions options;
+    options.loop_count = 1;
+    auto server = start_server(handler, options);
+    TestClient handled(server->port()), sending(server->port()), idle(server->port());
     ASSERT_TRUE(handled.send(get_request("/handled")));
     auto exchange = parked.take();
     const std::string wire = post_request("/sending", "0123456789");
     ASSERT_TRUE(sending.send(wire.substr(0, wire.size() - 5)));
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    // Rounds of the loop, until it has read what was sent.
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(idle.request(get_request("/now")).status, 200);
     const int64_t start_ms = test_now_ms();
-    std::thread stopper([&] { server->stop(5000); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::thread stopper([&] { server->stop(kPatienceMs); });
+    EXPECT_TRUE(idle.at_end());  // the stop has begun
     ASSERT_TRUE(sending.send(wire.substr(wire.size() - 5)));
     TestHandler::echo(std::move(exchange));
     TestHandler::echo(parked.take());
@@ -306,7 +316,7 @@ TEST(HttpServerStop, RequestsInProgressAreFinished) {
     EXPECT_TRUE(reply.has("connection: close"));
     EXPECT_EQ(sending.reply().body, "POST /sending 0123456789");
     stopper.join();
-    EXPECT_LT(test_now_ms() - start_ms, 2000);
+    EXPECT_LT(test_now_ms() - start_ms, kPatienceMs / 2);
 }
 
 TEST(HttpServerStop, GraceEndsAndLateAnswersAreHarmless) {
@@ -322,7 +332,6 @@ TEST(HttpServerStop, GraceEndsAndLateAnswersAreHarmless) {
     const int64_t start_ms = test_now_ms();
     server->stop(100);
     EXPECT_GE(test_now_ms() - start_ms, 95);
-    EXPECT_LT(test_now_ms() - start_ms, 1000);
     EXPECT_TRUE(client.at_end());
     EXPECT_TRUE(half.at_end());
     EXPECT_TRUE(exchange->cancelled());
@@ -353,9 +362,7 @@ TEST(HttpServerStop, UnderLoad) {
             });
         }
         EXPECT_TRUE(eventually([&] { return connected == 6 && answered > 50; }));
-        const int64_t start_ms = test_now_ms();
         server->stop(1000);
-        EXPECT_LT(test_now_ms() - start_ms, 1500);
         if (round % 2 == 0) server.reset();  // answers still under way must not mind
         for (auto& client : clients) client.join();
         workers.end();

@@ -49,10 +49,10 @@ size_t count_keys(const View& view, Family family, PartitionId partition) {
     return count;
 }
 
-/// Waits for the background, at most some seconds.
+/// Waits for the background, at most a minute.
 template <typename Condition>
 bool eventually(Condition condition) {
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 6000; ++i) {
         if (condition()) return true;
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

@@ -84,7 +84,12 @@ async function write(items, writer) {
   const run = async (names, next, work) => {
     const entries = names.map((name) => entry(`${pk}/${name}`));
     for (const one of entries) one.maybe = next;
-    await work();
+    try {
+      await work();
+    } catch (error) {
+      if (error.code === 429) for (const one of entries) one.maybe = undefined;  // refused before it was tried
+      throw error;
+    }
     for (const one of entries) { one.acked = next; one.maybe = undefined; }
   };
   const first = id();
@@ -98,6 +103,8 @@ async function write(items, writer) {
     const names = [...new Set([first, id(), id()])];
     await run(names, value, async () => {
       const answer = await items.items.batch(names.map((name) => ({ operationType: "Upsert", resourceBody: body(name) })), pk);
+      const codes = [answer.code, ...(answer.result ?? []).map((one) => one.statusCode)];
+      if (codes.includes(429)) throw Object.assign(new Error("batch 429"), { code: 429 });
       if (answer.code !== 200) throw new Error(`batch ${answer.code}`);
     });
   } else {
@@ -111,6 +118,10 @@ async function writeUntil(items, writer, done) {
       await write(items, writer);
       done.acknowledged++;
     } catch (error) {
+      if (error.code === 429 && !done.stop) {
+        await new Promise((resolve) => setTimeout(resolve, error.retryAfterInMs ?? 50));
+        continue;
+      }
       if (done.stop || error.code === "ECONNREFUSED" || error.code === "ECONNRESET" || !(error.code >= 400)) return;
       expect(false, `writer ${writer}: unexpected answer ${error.code} ${error.message}`);
       return;

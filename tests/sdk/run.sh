@@ -50,8 +50,8 @@ stop_server() {
     tail -n 20 "$cache/logs/server.log"
     return
   fi
-  for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
-  if kill -KILL "$pid" 2>/dev/null; then fail_suite server "did not stop within five seconds"; fi
+  for _ in $(seq 600); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+  if kill -KILL "$pid" 2>/dev/null; then fail_suite server "did not stop within thirty seconds"; fi
   wait "$pid" 2>/dev/null
   code=$?
   ((code == 0 || code == 137)) || fail_suite server "ended with exit code $code; its log: $cache/logs/server.log"
@@ -72,7 +72,7 @@ start_server() {
   "$server" "${arguments[@]}" >"$cache/logs/server.log" 2>&1 &
   server_pid=$!
   local port=""
-  for _ in $(seq 200); do
+  for _ in $(seq 1200); do
     port=$(grep -oE 'https?://[^ "/]+:[0-9]+' "$cache/logs/server.log" 2>/dev/null | head -n 1 | grep -oE '[0-9]+$')
     if [[ -n $port ]] && curl -fsS -m 2 -o /dev/null "http://127.0.0.1:$port/ready" 2>/dev/null; then
       endpoint=http://127.0.0.1:$port

@@ -23,6 +23,9 @@
 /// For net's own tests: a blocking client on a real socket, and handlers made of lambdas.
 namespace orrery::net::detail {
 
+/// Far beyond what a loaded machine needs: how long a test waits for what must happen.
+inline constexpr int kPatienceMs = 60'000;
+
 inline int64_t test_now_ms() {
     return std::chrono::duration_cast<std::chrono::milliseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
@@ -92,12 +95,15 @@ public:
         }
         return true;
     }
-    /// Some bytes into the buffer; false at the end, on errors and after ten seconds.
+    /// Some bytes into the buffer; false at the end, on errors and after a minute.
     bool receive() {
         char block[16384];
         if (ssl_ == nullptr || SSL_pending(ssl_) == 0) {
             pollfd waiting{.fd = fd_, .events = POLLIN, .revents = 0};
-            if (::poll(&waiting, 1, 10'000) != 1) return false;
+            if (::poll(&waiting, 1, kPatienceMs) != 1) {
+                ADD_FAILURE() << "nothing came, not even the connection's end";
+                return false;
+            }
         }
         const ssize_t count = ssl_ != nullptr ? SSL_read(ssl_, block, sizeof block)
                                               : ::recv(fd_, block, sizeof block, 0);
@@ -176,9 +182,8 @@ inline std::unique_ptr<HttpServer> start_server(HttpHandler& handler,
     return std::move(server).value();
 }
 
-/// Waits up to ten seconds.
 inline bool eventually(const std::function<bool()>& condition) {
-    const int64_t until_ms = test_now_ms() + 10'000;
+    const int64_t until_ms = test_now_ms() + kPatienceMs;
     while (!condition()) {
         if (test_now_ms() > until_ms) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -196,7 +201,7 @@ public:
     }
     std::unique_ptr<HttpExchange> take() {
         std::unique_lock lock(mutex_);
-        if (!changed_.wait_for(lock, std::chrono::seconds(10),
+        if (!changed_.wait_for(lock, std::chrono::milliseconds(kPatienceMs),
                                [&] { return !exchanges_.empty(); })) {
             ADD_FAILURE() << "no request came";
             return nullptr;

@@ -398,7 +398,7 @@ func Test_B32_item_ttl(t *testing.T) {
 		_, err := container.CreateItem(ctx, pk("a"), []byte(text), nil)
 		status(t, http.StatusBadRequest, err)
 	}
-	_, err := container.ReplaceItem(ctx, pk("a"), "kept", []byte(`{"id":"kept","pk":"a","ttl":30}`), nil)
+	_, err := container.UpsertItem(ctx, pk("a"), []byte(`{"id":"kept","pk":"a","ttl":3000}`), nil)
 	ok(t, err)
 	sleepUntilExpired()
 	missing(t, container, pk("a"), "short")

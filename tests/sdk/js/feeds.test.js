@@ -73,7 +73,7 @@ describe("feeds and queries", { concurrency: 4 }, () => {
       const { statusCode } = await container.deleteAllItemsForPartitionKey("odd");
       assert.ok([200, 204].includes(statusCode), `${statusCode}`);
       let left = [];
-      for (let tries = 0; tries < 40; tries++) {
+      for (let tries = 0; tries < 600; tries++) {
         left = (await container.items.readAll().fetchAll()).resources;
         if (left.length === 13) break;
         await sleep(50); // the service does it in the background

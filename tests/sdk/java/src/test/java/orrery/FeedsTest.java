@@ -120,7 +120,7 @@ class FeedsTest {
       int status = container.deleteAllItemsByPartitionKey(pk("odd"), new CosmosItemRequestOptions()).getStatusCode();
       assertTrue(status == 200 || status == 204, "status " + status);
       long left = 0;
-      for (int tries = 0; tries < 40; tries++) {  // the service does it in the background
+      for (int tries = 0; tries < 600; tries++) {  // the service does it in the background
         left = container.queryItems("SELECT * FROM c", new CosmosQueryRequestOptions(), ObjectNode.class).stream().count();
         if (left == 13) break;
         Thread.sleep(50);

@@ -362,7 +362,7 @@ class ItemsTest {
       create(off, "a", "{'id':'ignored','pk':'a','ttl':1}");
       fails(400, () -> on.createItem(json("{'id':'z','pk':'a','ttl':0}"), pk("a"), null));
       fails(400, () -> on.createItem(json("{'id':'z','pk':'a','ttl':'5'}"), pk("a"), null));
-      on.replaceItem(json("{'id':'kept','pk':'a','ttl':30}"), "kept", pk("a"), null);
+      on.upsertItem(json("{'id':'kept','pk':'a','ttl':3000}"), pk("a"), null);
       Thread.sleep(3200);
       missing(on, "a", "short");
       read(on, "a", "kept");
