@@ -103,6 +103,31 @@ TEST(Batch, EarlierFailureWinsOverLaterOnes) {
     EXPECT_EQ(statuses(result), (std::vector<int>{409, 424}));
 }
 
+TEST(Batch, AnswerThatIsTooLongFailsTheWhole) {
+    Bench bench;
+    bench.one("a", create(R"({"id":"x","pk":"a","v":")" + std::string(5000, 'x') + "\"}"));
+    const auto run = [&](uint64_t answer_bytes_max, bool wants_item) {
+        Transaction transaction;
+        transaction.epk = epk_of("a");
+        transaction.is_batch = true;
+        transaction.answer_bytes_max = answer_bytes_max;
+        transaction.operations =
+            list(upsert(R"({"id":"1","pk":"a"})"),
+                 patch("x", R"([{"op":"incr","path":"/n","value":1}])"), read("x"), remove("1"));
+        transaction.operations[1].wants_item = wants_item;
+        return bench.run(std::move(transaction));
+    };
+    const TransactionResult refused = run(8000, true);
+    EXPECT_FALSE(refused.committed);
+    EXPECT_EQ(statuses(refused), (std::vector<int>{413, 413, 413, 413}));
+    EXPECT_FALSE(refused.results[1].has_item);
+    EXPECT_EQ(bench.partition->lsn(), 1U);
+    EXPECT_TRUE(run(8000, false).committed);
+    EXPECT_TRUE(run(13'000, true).committed);
+    EXPECT_TRUE(run(0, true).committed);
+    EXPECT_EQ(bench.check(), std::vector<std::string>());
+}
+
 TEST(Batch, ComesAndGoes) {
     Bench bench;
     const TransactionResult result =

@@ -36,6 +36,7 @@ struct ItemOperation {
     std::string if_match;       ///< etag text without quotes, "*", or empty
     std::string if_none_match;  ///< reads: likewise
     IndexingDirective directive = IndexingDirective::kDefault;
+    bool wants_item = true;     ///< false: the client will not be sent the item
 };
 
 /// An item as read or written. Immutable, shared with the item cache.
@@ -73,6 +74,9 @@ struct Transaction {
     bool check_body_key = true;
     std::vector<ItemOperation> operations;
     bool is_batch = false;
+    /// A batch whose items would make a longer answer fails as a whole (413/3402), before anything
+    /// is written. 0: no limit.
+    uint64_t answer_bytes_max = 0;
 };
 
 struct TransactionResult {

@@ -149,8 +149,8 @@ void append_result(std::string& out, const Call& call, const partition::Operatio
     out += "}";
 }
 
-/// True for a read whose item does not fit into the answer any more. Writes are always answered in
-/// full: they have happened.
+/// True for a read of a bulk request whose item does not fit into the answer any more. Writes are
+/// always answered in full: they have happened.
 bool is_read_beyond(const partition::OperationResult& result, size_t answer_bytes) {
     return result.work.kind == OperationKind::kRead && result.status.ok() && result.has_item &&
            answer_bytes + result.item.document->size() > limits::kResponsePageBytesMax;
@@ -160,30 +160,29 @@ void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string e
     partition::Transaction transaction;
     transaction.epk = std::move(epk);
     transaction.is_batch = true;
+    transaction.answer_bytes_max = limits::kResponsePageBytesMax;
     auto minimal = std::make_shared<std::vector<bool>>();
     for (auto& item : items) {
         minimal->push_back(item.minimal);
+        item.operation.wants_item = !item.minimal;
         transaction.operations.push_back(std::move(item.operation));
     }
     call->engine.execute(call->container, std::move(transaction), [call, minimal](engine::TransactionAnswer outcome) {
+        Answer answer;
+        answer.charge = outcome.total;
+        answer.touched = outcome.touched;
+        if (const Status& first = outcome.result.results.front().status;
+            !first.ok() && first.error().sub_status == errors::sub_status::kBatchResponseTooLarge)
+            return reply_error(call, first.error(), answer);
         bool failed = false;
-        bool beyond = false;
-        bool reads_only = true;
         std::string body = "[";
         for (size_t i = 0; i < outcome.result.results.size(); ++i) {
-            beyond = beyond || is_read_beyond(outcome.result.results[i], body.size());
-            reads_only = reads_only && outcome.result.results[i].work.kind == OperationKind::kRead;
-            if (beyond && reads_only) continue;
             if (i > 0) body.push_back(',');
             const auto& result = outcome.result.results[i];
             failed = failed || !result.status.ok();
             append_result(body, *call, result, outcome.charges[i], (*minimal)[i]);
         }
         body.push_back(']');
-        Answer answer;
-        answer.charge = outcome.total;
-        answer.touched = outcome.touched;
-        if (beyond && reads_only) return reply_error(call, errors::batch_response_too_large(), answer);
         answer.status = failed ? 207 : 200;
         reply(call, answer, std::move(body));
     });

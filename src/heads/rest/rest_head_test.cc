@@ -397,6 +397,31 @@ TEST_F(RestHeadTest, BatchesOfReadsAreBounded) {
                                      "[" + read("1") + "," + read("2") + "," + read("3") + "]");
     EXPECT_EQ(whole.status, 413);
     EXPECT_EQ(whole.header("x-ms-substatus"), "3402");
+    // With a write among them the batch fails as a whole, and nothing is written.
+    const std::string create =
+        R"({"operationType":"Create","partitionKey":"[\"a\"]","resourceBody":{"id":"new","pk":"a"}})";
+    const Reply mixed = server_.send(
+        "POST", kDocs, atomic,
+        "[" + create + "," + read("1") + "," + read("2") + "," + read("3") + "]");
+    EXPECT_EQ(mixed.status, 413);
+    EXPECT_EQ(mixed.header("x-ms-substatus"), "3402");
+    EXPECT_EQ(server_.send("GET", kDocs + "/new", {kKeyA}).status, 404);
+    // Three patches return the item three times, unless the client wants none of them.
+    const auto patch = [](bool minimal) {
+        return std::string(R"({"operationType":"Patch","id":"1","partitionKey":"[\"a\"]",)") +
+               R"("resourceBody":{"operations":[{"op":"incr","path":"/n","value":1}]})" +
+               (minimal ? R"(,"minimalReturnPreference":true})" : "}");
+    };
+    EXPECT_EQ(server_
+                  .send("POST", kDocs, atomic,
+                        "[" + patch(false) + "," + patch(false) + "," + patch(false) + "]")
+                  .status,
+              413);
+    const Reply quiet =
+        server_.send("POST", kDocs, atomic,
+                     "[" + patch(true) + "," + patch(true) + "," + patch(false) + "]");
+    EXPECT_EQ(quiet.status, 200);
+    EXPECT_THAT(quiet.body, HasSubstr(R"("n":3)"));
     const Reply bulk = server_.send(
         "POST", kDocs,
         {{"x-ms-cosmos-is-batch-request", "True"}, {"x-ms-cosmos-batch-continue-on-error", "True"}},

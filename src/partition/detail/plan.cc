@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kNoSlot = static_cast<size_t>(-1);
 
+/// About what an answer has around an item: status, charge and etag; and what is spliced into it.
+constexpr uint64_t kAnswerEntryBytes = 150;
+constexpr uint64_t kSystemPropertiesBytes = 250;
+
 bool has_body(OperationKind kind) {
     return kind == OperationKind::kCreate || kind == OperationKind::kReplace ||
            kind == OperationKind::kUpsert;
@@ -152,6 +156,7 @@ void TransactionPlan::simulate() {
     failed_at_.reset();
     writes_ = false;
     growth_bytes_ = 0;
+    answer_bytes_ = 0;
     delta_ = {};
     delta_ready_ = false;
     for (Slot& slot : slots_) {
@@ -162,10 +167,14 @@ void TransactionPlan::simulate() {
     for (size_t i = 0; i < count; ++i)
         result_.results[i].work.kind = transaction_.operations[i].kind;
     for (size_t i = 0; i < count; ++i) {
-        Status status = run_operation(i);
-        if (status.ok()) continue;
-        fail(i, std::move(status));
-        return;
+        if (Status status = run_operation(i); !status.ok()) {
+            fail(i, std::move(status));
+            return;
+        }
+        if (!fits_answer(i)) {
+            fail_all(Status(errors::batch_response_too_large()));
+            return;
+        }
     }
     for (const Slot& slot : slots_) {
         if (!slot.written) continue;
@@ -175,6 +184,16 @@ void TransactionPlan::simulate() {
         append_index_changes(partition_->identity().id, slot.base.get(), slot.current.get(),
                              delta_);
     }
+}
+
+/// Counts what operation `index` adds to the answer.
+bool TransactionPlan::fits_answer(size_t index) {
+    if (transaction_.answer_bytes_max == 0) return true;
+    answer_bytes_ += kAnswerEntryBytes;
+    if (outcomes_[index] != nullptr && transaction_.operations[index].wants_item &&
+        !result_.results[index].not_modified)
+        answer_bytes_ += outcomes_[index]->text_bytes + kSystemPropertiesBytes;
+    return answer_bytes_ <= transaction_.answer_bytes_max;
 }
 
 Status TransactionPlan::run_operation(size_t index) {

@@ -97,6 +97,7 @@ private:
     Status run_read(size_t index, Slot& slot);
     Status check_if_match(const ItemOperation& operation, const Slot& slot) const;
     void write(size_t index, Slot& slot, ItemVersionPtr version);
+    bool fits_answer(size_t index);
     void note_unique_step(size_t index, const Slot& slot, ItemVersionPtr after);
 
     const std::shared_ptr<PartitionImpl> partition_;
@@ -115,6 +116,7 @@ private:
     std::optional<size_t> failed_at_;
     bool writes_ = false;
     int64_t growth_bytes_ = 0;
+    uint64_t answer_bytes_ = 0;
     storage::IndexDelta delta_;
     bool delta_ready_ = false;  // a single replace has filled delta_
 };
