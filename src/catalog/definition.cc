@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/encoding.h"
 #include "base/errors.h"
@@ -67,6 +68,36 @@ Status refuse_unenforced(const json::Value& body) {
         if (!seconds || *seconds < -1 || *seconds > limits::kTtlSecondsMax)
             return Status(bad_member("analyticalStorageTtl", "null, -1 or a number of seconds"));
         if (*seconds != 0) return refuse("analyticalStorageTtl");
+    }
+    return {};
+}
+
+/// A member that nobody knows is a mistake or a feature that is missing here. Clients send back
+/// what the server added (names that begin with '_'), and null for what they do not use.
+Status refuse_unknown(const json::Value& body) {
+    constexpr std::array<std::string_view, 18> kKnown = {"id",
+                                                         "partitionKey",
+                                                         "indexingPolicy",
+                                                         "uniqueKeyPolicy",
+                                                         "conflictResolutionPolicy",
+                                                         "defaultTtl",
+                                                         "analyticalStorageTtl",
+                                                         "changeFeedPolicy",
+                                                         "geospatialConfig",
+                                                         "computedProperties",
+                                                         "clientEncryptionPolicy",
+                                                         "vectorEmbeddingPolicy",
+                                                         "fullTextPolicy",
+                                                         "dataMaskingPolicy",
+                                                         "materializedViewDefinition",
+                                                         "materializedViews",
+                                                         "globalSecondaryIndexDefinition",
+                                                         "globalSecondaryIndexes"};
+    for (const json::Member& member : body.members()) {
+        if (member.name.starts_with('_') || is_absent(member.value)) continue;
+        if (std::find(kKnown.begin(), kKnown.end(), member.name) == kKnown.end())
+            return Status(errors::bad_request(fmt::format(
+                "A container has no property '{}'. Remove it from the definition.", member.name)));
     }
     return {};
 }
@@ -280,6 +311,7 @@ std::string definition_json(std::string_view id, std::string_view tail) {
 
 Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key,
                                     const index::ComputedCompiler& compiler) {
+    TRY_STATUS(refuse_unknown(body));
     json::Arena arena;
     json::Value key = body.member("partitionKey");
     if (is_absent(key)) {
@@ -291,6 +323,7 @@ Result<Definition> parse_definition(const json::Value& body, bool allow_missing_
 
 Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition,
                                      const index::ComputedCompiler& compiler) {
+    TRY_STATUS(refuse_unknown(body));
     json::Arena arena;
     TRY(const json::Value stored, json::parse(stored_definition, arena));
     const json::Value stored_key = stored.member("partitionKey");

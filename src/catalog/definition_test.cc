@@ -64,11 +64,16 @@ TEST_F(DefinitionTest, StoredTailReadsBackEqual) {
     EXPECT_TRUE(same_indexing(again->settings.indexing, definition->settings.indexing));
 }
 
-TEST_F(DefinitionTest, UnknownMembersAreDropped) {
-    const auto plain = with("");
-    const auto odd = with(R"("color":"red","_rid":"x","_ts":5,"schema":{"a":[1]})");
-    ASSERT_TRUE(odd.ok());
-    EXPECT_EQ(odd->tail, plain->tail);
+TEST_F(DefinitionTest, UnknownMembersAreRefusedByName) {
+    const auto odd = with(R"("color":"red")");
+    EXPECT_EQ(code_of(odd), "400");
+    EXPECT_NE(message_of(odd).find("'color'"), std::string::npos);
+    EXPECT_EQ(code_of(with(R"("ttlPropertyPath":"/t")")), "400");
+    EXPECT_EQ(code_of(with(R"("IndexingPolicy":{})")), "400");
+    // What the server added comes back from clients, and null for what they do not use.
+    const auto harmless = with(R"("_rid":"x","_ts":5,"_docs":"docs/","schema":null)");
+    ASSERT_TRUE(harmless.ok());
+    EXPECT_EQ(harmless->tail, with("")->tail);
 }
 
 TEST_F(DefinitionTest, MissingKeyNeedsAnOldClient) {
