@@ -1,5 +1,5 @@
 # Entry points. `make run` and `make test` are all a new user needs.
-.PHONY: help deps build run test asan tsan fuzz bench sdk-tests crash-test format lint check-layers clean
+.PHONY: help deps build run test asan tsan fuzz bench sdk-tests crash-test disk-test format lint check-layers clean
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -12,6 +12,7 @@ help:
 	@echo "make asan tsan   unit tests under the sanitizers"
 	@echo "make sdk-tests   official SDKs (JavaScript, Python, Java, Go) and the raw wire suite, HTTP and TLS"
 	@echo "make crash-test  kill -9 while writing, restart, verify (ROUNDS=20)"
+	@echo "make disk-test   fill a small disk, restart, verify (needs root)"
 	@echo "make fuzz        short fuzzing runs (FUZZ_SECONDS=20 each)"
 	@echo "make bench       measure against nginx, PostgreSQL, raw RocksDB; writes docs/benchmarks*.md"
 	@echo "make format lint check-layers"
@@ -37,23 +38,26 @@ test: build/build.ninja
 	tools/run_unit_tests.sh build
 	tests/sdk/run.sh js
 
-# Sanitized code optimised further takes three times as long to compile.
-SANITIZED = -DCMAKE_BUILD_TYPE=Sanitized -DCMAKE_CXX_FLAGS_SANITIZED="-O1 -g1"
+# Clang without optimisation and with precompiled headers: a sixth of the time that GCC takes with -O1.
+SANITIZED = -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitized -DCMAKE_CXX_FLAGS_SANITIZED="-O0 -g1" -DORRERY_PRECOMPILE=ON
+# The programs that have threads; what they use is instrumented with them.
+THREADED = base_test storage_test partition_test catalog_test engine_test net_test rest_test
+
 asan:
-	@tools/install_deps.sh build
+	@tools/install_deps.sh sanitizers
 	$(CMAKE) -B build-asan $(SANITIZED) -DORRERY_SANITIZE=address,undefined
-	ninja -C build-asan -j $(JOBS)
+	ninja -C build-asan -j $(JOBS) unit_tests
 	ASAN_OPTIONS=detect_leaks=1 tools/run_unit_tests.sh build-asan asan
 
 tsan:
-	@tools/install_deps.sh build
+	@tools/install_deps.sh sanitizers
 	$(CMAKE) -B build-tsan $(SANITIZED) -DORRERY_SANITIZE=thread
-	ninja -C build-tsan -j $(JOBS)
+	ninja -C build-tsan -j $(JOBS) $(THREADED)
 	TSAN_OPTIONS="suppressions=$(CURDIR)/tools/tsan.supp" tools/run_unit_tests.sh build-tsan tsan
 
 FUZZ_SECONDS ?= 20
 fuzz:
-	@tools/install_deps.sh fuzz
+	@tools/install_deps.sh sanitizers
 	tests/fuzz/run.sh $(FUZZ_SECONDS)
 
 sdk-tests: build
@@ -71,6 +75,9 @@ sdk-tests-rest: build
 ROUNDS ?= 20
 crash-test: build
 	tests/crash/run.sh $(ROUNDS)
+
+disk-test: build
+	tests/disk/run.sh
 
 bench:
 	@tools/install_deps.sh bench

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing. Usage: tools/install_deps.sh [build|test|sdk|bench|lint ...]
+# Installs the Debian packages that are missing. Usage: tools/install_deps.sh [build|test|sdk|sanitizers|bench|lint ...]
 set -euo pipefail
 
-build="g++ cmake ninja-build pkg-config ccache mold librocksdb-dev libboost1.81-dev libssl-dev libsimdjson-dev
+build="g++ cmake ninja-build pkg-config ccache mold librocksdb-dev libssl-dev libsimdjson-dev
        libfmt-dev libspdlog-dev libcli11-dev libabsl-dev libre2-dev libjemalloc-dev libgtest-dev libgmock-dev
        libs2-dev libgeographiclib-dev python3"
 lint="clang-format clang-tidy"
-fuzz="clang libclang-rt-14-dev"
+sanitizers="clang libclang-rt-14-dev"
 bench="libbenchmark-dev libpq-dev postgresql nginx-light"
 
 wanted=""
@@ -17,7 +17,7 @@ for group in "${@:-build}"; do
         test) wanted+=" $build"; commands+=" node:nodejs npm:npm" ;;
         sdk) wanted+=" $build"; commands+=" node:nodejs npm:npm python3:python3-venv java:openjdk-17-jdk-headless mvn:maven go:golang-go" ;;
         lint) wanted+=" $lint" ;;
-        fuzz) wanted+=" $build $fuzz" ;;
+        sanitizers) wanted+=" $build $sanitizers" ;;
         bench) wanted+=" $build $bench"; commands+=" node:nodejs npm:npm" ;;
         *) echo "unknown group: $group" >&2; exit 2 ;;
     esac

@@ -294,50 +294,64 @@ TEST(ApplyPatch, ImmutableProperties) {
 // ---- A simple model: a mutable tree, edited in place, written from the rules without the code
 // above.
 
+struct Child;
 struct Node {
     enum Kind { kLeaf, kArray, kObject } kind = kLeaf;
     Value leaf;
-    std::vector<std::pair<std::string, Node>> children;  // names unused in arrays
+    std::vector<Child> children;
 
-    static Node from(const Value& v) {
-        Node n;
-        n.leaf = v;
-        if (v.is_array()) {
-            n.kind = kArray;
-            for (const Value& e : v.elements()) n.children.emplace_back("", from(e));
-        } else if (v.is_object()) {
-            n.kind = kObject;
-            for (const Member& m : v.members()) n.children.emplace_back(m.name, from(m.value));
-        }
-        return n;
-    }
-    std::string text() const {
-        if (kind == kLeaf) return to_text(leaf);
-        std::string out = kind == kArray ? "[" : "{";
-        for (size_t i = 0; i < children.size(); ++i) {
-            if (i > 0) out += ",";
-            if (kind == kObject) {
-                write_string(out, children[i].first);
-                out += ":";
-            }
-            out += children[i].second.text();
-        }
-        return out + (kind == kArray ? "]" : "}");
-    }
+    static Node from(const Value& v);
+    std::string text() const;
     /// Position of a child; children.size() for a new one; nullopt when the segment makes no sense.
-    std::optional<size_t> position(const std::string& segment) const {
-        if (kind == kLeaf) return std::nullopt;
-        if (kind == kObject) {
-            for (size_t i = 0; i < children.size(); ++i)
-                if (children[i].first == segment) return i;
-            return children.size();
-        }
-        if (segment == "-") return children.size();
-        for (size_t i = 0; i <= children.size(); ++i)
-            if (std::to_string(i) == segment) return i;
-        return std::nullopt;
-    }
+    std::optional<size_t> position(const std::string& segment) const;
 };
+
+struct Child {
+    std::string name;  // unused in arrays
+    Node node;
+};
+
+Node Node::from(const Value& v) {
+    Node n;
+    n.leaf = v;
+    if (v.is_array()) {
+        n.kind = kArray;
+        for (const Value& e : v.elements()) n.children.push_back({"", from(e)});
+    } else if (v.is_object()) {
+        n.kind = kObject;
+        for (const Member& m : v.members()) {
+            n.children.push_back({std::string(m.name), from(m.value)});
+        }
+    }
+    return n;
+}
+
+std::string Node::text() const {
+    if (kind == kLeaf) return to_text(leaf);
+    std::string out = kind == kArray ? "[" : "{";
+    for (size_t i = 0; i < children.size(); ++i) {
+        if (i > 0) out += ",";
+        if (kind == kObject) {
+            write_string(out, children[i].name);
+            out += ":";
+        }
+        out += children[i].node.text();
+    }
+    return out + (kind == kArray ? "]" : "}");
+}
+
+std::optional<size_t> Node::position(const std::string& segment) const {
+    if (kind == kLeaf) return std::nullopt;
+    if (kind == kObject) {
+        for (size_t i = 0; i < children.size(); ++i)
+            if (children[i].name == segment) return i;
+        return children.size();
+    }
+    if (segment == "-") return children.size();
+    for (size_t i = 0; i <= children.size(); ++i)
+        if (std::to_string(i) == segment) return i;
+    return std::nullopt;
+}
 
 /// The parent of the place that `path` names.
 Node* parent_of(Node& root, const std::vector<std::string>& path) {
@@ -345,7 +359,7 @@ Node* parent_of(Node& root, const std::vector<std::string>& path) {
     for (size_t i = 0; i + 1 < path.size(); ++i) {
         const auto at = node->position(path[i]);
         if (!at || *at == node->children.size()) return nullptr;
-        node = &node->children[*at].second;
+        node = &node->children[*at].node;
     }
     return node;
 }
@@ -357,7 +371,7 @@ bool model_put(Node& root, const std::vector<std::string>& path, const Node& val
     const bool exists = *at < parent->children.size();
     const bool shifts = parent->kind == Node::kArray && insert;
     if (exists && !shifts) {
-        parent->children[*at].second = value;
+        parent->children[*at].node = value;
     } else {
         parent->children.insert(parent->children.begin() + static_cast<std::ptrdiff_t>(*at),
                                 {path.back(), value});
@@ -369,7 +383,7 @@ std::optional<Node> model_take(Node& root, const std::vector<std::string>& path)
     Node* parent = parent_of(root, path);
     const auto at = parent == nullptr ? std::nullopt : parent->position(path.back());
     if (!at || *at == parent->children.size()) return std::nullopt;
-    Node taken = parent->children[*at].second;
+    Node taken = parent->children[*at].node;
     parent->children.erase(parent->children.begin() + static_cast<std::ptrdiff_t>(*at));
     return taken;
 }
@@ -380,10 +394,10 @@ bool model_increment(Node& root, const std::vector<std::string>& path, const Val
     if (!at) return false;
     if (*at == parent->children.size()) {
         if (parent->kind == Node::kArray) return false;
-        parent->children.emplace_back(path.back(), Node::from(by));
+        parent->children.push_back({path.back(), Node::from(by)});
         return true;
     }
-    Node& target = parent->children[*at].second;
+    Node& target = parent->children[*at].node;
     if (target.kind != Node::kLeaf || !target.leaf.is_number()) return false;
     if (target.leaf.is_int64() && by.is_int64()) {
         const __int128 sum = static_cast<__int128>(target.leaf.as_int64()) + by.as_int64();

@@ -154,12 +154,14 @@ TEST(Model, CheckFindsDamage) {
         storage::keys::ids_of_epk(Bench::kPartition, epk, storage::IdKind::kUniqueKey);
     const std::string unique_key =
         std::string(bench.store->view()->scan(Family::kIds, unique_prefix, "")->key());
-    for (const auto& [family, key] :
+    for (const auto& place :
          std::vector<std::pair<Family, std::string>>{{Family::kItems, item_key},
                                                      {Family::kIds, id_key},
                                                      {Family::kLog, log_key},
                                                      {Family::kTtl, ttl_key},
                                                      {Family::kIds, unique_key}}) {
+        const Family family = place.first;
+        const std::string& key = place.second;
         const auto value = bench.store->view()->get(family, key).value();
         ASSERT_TRUE(value) << hex_encode_upper(key);
         ASSERT_TRUE(storage::testing::commit(*bench.store, [&](storage::CommitScope& scope) {
