@@ -26,4 +26,4 @@ else
     exit 0
 fi
 echo "full disk: ${megabytes} MB of $kind"
-node tests/disk/disk.mjs --folder "$work/disk" --server "${ORRERY_BIN:-build/orrery}" "$@"
+"$(tests/sdk/node.sh)" tests/disk/disk.mjs --folder "$work/disk" --server "${ORRERY_BIN:-build/orrery}" "$@"

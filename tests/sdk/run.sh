@@ -13,7 +13,6 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 cache=${ORRERY_SDK_CACHE:-$root/build/sdk}
 server=${ORRERY_BIN:-$root/build/orrery}
-node_version=22.23.3
 TLS_SUBSET='(B01|B02|B04|B06|B17|B19|B25|B34|B39|B42|B53|W01|W02|W10|W25|W31|W80|W81|W83|W84|W85|W87|W96)'
 
 suites=() tls=0 endpoint="" only=""
@@ -92,13 +91,7 @@ need() { command -v "$1" >/dev/null || { fail_suite "$2" "'$1' is not installed"
 
 prepare_js() {
   need npm js || return 1
-  node=node
-  if ! command -v node >/dev/null || (($(node -p 'process.versions.node.split(".")[0]') < 22)); then
-    local arch
-    case $(uname -m) in x86_64) arch=x64 ;; aarch64) arch=arm64 ;; *) fail_suite js "needs Node 22 or newer"; return 1 ;; esac
-    node=$cache/node/node_modules/node-linux-$arch/bin/node
-    [[ -x $node ]] || npm install --prefix "$cache/node" --no-save --no-audit --no-fund --silent "node-linux-$arch@$node_version" >"$cache/logs/js-setup.log" 2>&1
-  fi
+  node=$("$here/node.sh" 2>"$cache/logs/js-setup.log") || { fail_suite js "no Node.js: $cache/logs/js-setup.log"; return 1; }
   if ! cmp -s "$here/js/package-lock.json" "$here/js/node_modules/.orrery-lock"; then
     npm ci --prefix "$here/js" --no-audit --no-fund --silent >"$cache/logs/js-setup.log" 2>&1 || { fail_suite js "npm ci failed: $cache/logs/js-setup.log"; return 1; }
     cp "$here/js/package-lock.json" "$here/js/node_modules/.orrery-lock"
@@ -170,10 +163,11 @@ PY
 failures_java() { grep -E '^\[ERROR\]   [A-Za-z]+Test\.' "$1" | sed -E 's/^\[ERROR\] +/  /' | cut -c1-200; }
 
 run_go() {
-  need go go || return 1
+  local go
+  go=$("$here/go.sh" 2>"$cache/logs/go-setup.log") || { fail_suite go "no Go: $cache/logs/go-setup.log"; return 1; }
   local pattern=()
   [[ -n $2 ]] && pattern=(-run "^Test_$2")
-  (cd "$here/go" && go test -count=1 -v -timeout 300s "${pattern[@]}" ./...) >"$1" 2>&1
+  (cd "$here/go" && "$go" test -count=1 -v -timeout 300s "${pattern[@]}" ./...) >"$1" 2>&1
   p=$(grep -cE '^--- PASS' "$1") f=$(grep -cE '^--- FAIL' "$1") s=$(grep -cE '^--- SKIP' "$1")
   return 0
 }
