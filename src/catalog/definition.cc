@@ -133,19 +133,16 @@ Result<std::string> read_conflict_resolution(const json::Value& policy) {
     return out;
 }
 
-Result<std::string> read_geospatial(const json::Value& config) {
-    if (!is_absent(config)) {
-        if (!config.is_object()) return bad_member("geospatialConfig", "an object");
-        const json::Value type = config.member("type");
-        if (type.is_string() && equals_ignore_case(type.as_string(), "geometry"))
-            return errors::not_supported(
-                "The container's property 'geospatialConfig' with type Geometry",
-                "Use the type Geography.");
-        if (!is_absent(type) &&
-            (!type.is_string() || !equals_ignore_case(type.as_string(), "geography")))
-            return bad_member("geospatialConfig.type", "'Geography' or 'Geometry'");
-    }
-    return std::string(R"({"type":"Geography"})");
+Result<index::GeometrySpace> read_geospatial(const json::Value& config) {
+    if (is_absent(config)) return index::GeometrySpace::kEarth;
+    if (!config.is_object()) return bad_member("geospatialConfig", "an object");
+    const json::Value type = config.member("type");
+    if (is_absent(type)) return index::GeometrySpace::kEarth;
+    if (type.is_string() && equals_ignore_case(type.as_string(), "geometry"))
+        return index::GeometrySpace::kPlane;
+    if (type.is_string() && equals_ignore_case(type.as_string(), "geography"))
+        return index::GeometrySpace::kEarth;
+    return bad_member("geospatialConfig.type", "'Geography' or 'Geometry'");
 }
 
 Result<std::optional<int64_t>> read_default_ttl(const json::Value& ttl) {
@@ -244,7 +241,13 @@ Result<Definition> read_policies(const json::Value& body, const json::Value& key
     TRY(std::string conflicts, read_conflict_resolution(body.member("conflictResolutionPolicy")));
     TRY(out.settings.default_ttl, read_default_ttl(body.member("defaultTtl")));
     TRY(std::string change_feed, read_change_feed(body.member("changeFeedPolicy")));
-    TRY(std::string geospatial, read_geospatial(body.member("geospatialConfig")));
+    TRY(out.settings.space, read_geospatial(body.member("geospatialConfig")));
+    const bool plane = out.settings.space == index::GeometrySpace::kPlane;
+    if (plane && !out.settings.indexing.spatials.empty())
+        return errors::not_supported(
+            "A spatial index in a container with 'geospatialConfig' of type Geometry",
+            "Leave 'spatialIndexes' out (spatial functions then read the items), or use the type "
+            "Geography.");
     const json::Value computed_list = body.member("computedProperties");
     TRY(auto computed, read_computed_properties(computed_list, compiler));
     TRY(out.settings.indexing,
@@ -257,7 +260,8 @@ Result<Definition> read_policies(const json::Value& body, const json::Value& key
     if (out.settings.default_ttl)
         append_member(out.tail, "defaultTtl", std::to_string(*out.settings.default_ttl));
     if (!change_feed.empty()) append_member(out.tail, "changeFeedPolicy", change_feed);
-    append_member(out.tail, "geospatialConfig", geospatial);
+    append_member(out.tail, "geospatialConfig",
+                  plane ? R"({"type":"Geometry"})" : R"({"type":"Geography"})");
     if (!is_absent(computed_list))
         append_member(out.tail, "computedProperties",
                       computed == nullptr ? std::string("[]") : computed->json());

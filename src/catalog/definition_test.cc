@@ -129,7 +129,8 @@ TEST_F(DefinitionTest, UnenforcedPoliciesAreRefusedByName) {
          R"({"definition":"SELECT * FROM c","sourceCollectionRid":"x"})"},
         {"conflictResolutionPolicy",
          R"({"mode":"Custom","conflictResolutionProcedure":"dbs/d/colls/c/sprocs/s"})"},
-        {"geospatialConfig", R"({"type":"Geometry"})"},
+        {"geospatialConfig",
+         R"({"type":"Geometry"},"indexingPolicy":{"spatialIndexes":[{"path":"/p/*","types":["Point"]}]})"},
     };
     for (const auto& [name, value] : cases) {
         const auto result = with("\"" + name + "\":" + value);
@@ -248,6 +249,14 @@ TEST_F(DefinitionTest, SameIndexingIgnoresTheOrderOfPaths) {
     ASSERT_TRUE(a.ok() && b.ok() && c.ok());
     EXPECT_TRUE(same_indexing(a->settings.indexing, b->settings.indexing));
     EXPECT_FALSE(same_indexing(a->settings.indexing, c->settings.indexing));
+}
+
+TEST_F(DefinitionTest, PlanarGeometry) {
+    const auto plane = with(R"("geospatialConfig":{"type":"geometry"})");
+    ASSERT_TRUE(plane.ok());
+    EXPECT_EQ(plane->settings.space, index::GeometrySpace::kPlane);
+    EXPECT_NE(plane->tail.find(R"("geospatialConfig":{"type":"Geometry"})"), std::string::npos);
+    EXPECT_EQ(with("")->settings.space, index::GeometrySpace::kEarth);
 }
 
 }  // namespace

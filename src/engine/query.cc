@@ -61,7 +61,7 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
     bound->ranges = container.ranges;
     const auto ranges = container.ranges->overlapping(request.range);
     auto [view, settings] = partition::view_and_settings(*ranges.front()->partition, deps_.store);
-    TRY(bound->compiled, query::compile(request.text, settings->indexing.computed));
+    TRY(bound->compiled, query::compile(request.text, settings->indexing.computed, settings->space));
     const auto& compiled = bound->compiled;
     TRY_STATUS(compiled->check_runnable());
     query::Environment environment;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "index/detail/plane.h"
 #include "index/detail/shape.h"
 
 namespace orrery::index {
@@ -60,12 +61,20 @@ std::optional<GeometryType> geometry_type(std::string_view name) {
 }
 
 Geometry::Geometry(std::unique_ptr<const Shape> shape) : shape_(std::move(shape)) {}
+Geometry::Geometry(std::unique_ptr<const detail::PlaneShape> shape) : plane_(std::move(shape)) {}
 Geometry::Geometry(Geometry&&) noexcept = default;
 Geometry& Geometry::operator=(Geometry&&) noexcept = default;
 Geometry::~Geometry() = default;
 
-std::optional<Geometry> Geometry::parse(const json::Value& geojson, std::string* reason) {
+std::optional<Geometry> Geometry::parse(const json::Value& geojson, std::string* reason,
+                                        GeometrySpace space) {
     std::string why;
+    if (space == GeometrySpace::kPlane) {
+        auto plane = detail::read_plane_shape(geojson, why);
+        if (plane != nullptr) return Geometry(std::move(plane));
+        if (reason != nullptr) *reason = std::move(why);
+        return std::nullopt;
+    }
     std::unique_ptr<const Shape> shape = detail::read_shape(geojson, why);
     if (shape != nullptr) return Geometry(std::move(shape));
     if (reason != nullptr) *reason = std::move(why);
@@ -73,10 +82,11 @@ std::optional<Geometry> Geometry::parse(const json::Value& geojson, std::string*
 }
 
 GeometryType Geometry::type() const {
-    return shape_->type;
+    return plane_ != nullptr ? plane_->type : shape_->type;
 }
 
 double Geometry::distance(const Geometry& other) const {
+    if (plane_ != nullptr) return detail::plane_distance(*plane_, *other.plane_);
     const Shape& a = *shape_;
     const Shape& b = *other.shape_;
     if (a.is_point() && b.is_point()) return detail::point_distance(a.position, b.position);
@@ -84,14 +94,17 @@ double Geometry::distance(const Geometry& other) const {
 }
 
 bool Geometry::within(const Geometry& other) const {
+    if (plane_ != nullptr) return detail::plane_within(*plane_, *other.plane_);
     return is_within(*shape_, *other.shape_);
 }
 
 bool Geometry::intersects(const Geometry& other) const {
+    if (plane_ != nullptr) return detail::plane_intersects(*plane_, *other.plane_);
     return meet(*shape_, *other.shape_);
 }
 
 double Geometry::area() const {
+    if (plane_ != nullptr) return detail::plane_area(*plane_);
     return detail::shape_area(*shape_);
 }
 

@@ -12,6 +12,7 @@ namespace orrery::index {
 
 namespace detail {
 struct Shape;
+struct PlaneShape;
 }  // namespace detail
 
 enum class GeometryType : uint8_t { kPoint, kLineString, kPolygon, kMultiPolygon };
@@ -20,34 +21,43 @@ std::string_view geometry_type_name(GeometryType type);
 /// By the name in GeoJSON; names have one spelling.
 std::optional<GeometryType> geometry_type(std::string_view name);
 
-/// A valid GeoJSON geometry on the WGS-84 ellipsoid. Positions are (longitude, latitude) in
-/// degrees. An edge is the arc that the plane through its ends and the Earth's centre cuts out of
-/// the ellipsoid, the shorter way round. The outer ring of a polygon has the polygon on its left,
-/// so that a clockwise ring is everything outside; holes have either direction. Immutable.
+/// What a container's coordinates mean: places on the Earth, or points in a plane.
+enum class GeometrySpace : uint8_t { kEarth, kPlane };
+
+/// A valid GeoJSON geometry. On the Earth it lies on the WGS-84 ellipsoid. Positions are
+/// (longitude, latitude) in degrees. An edge is the arc that the plane through its ends and the
+/// Earth's centre cuts out of the ellipsoid, the shorter way round. The outer ring of a polygon has
+/// the polygon on its left, so that a clockwise ring is everything outside; holes have either
+/// direction. In a plane edges are straight, lengths Euclidean in the coordinates' own unit, and
+/// rings have either direction. Only geometries of one space can be related. Immutable.
 class Geometry {
 public:
     /// nullopt when `geojson` is not valid; `reason` (may be null) then says why in a sentence.
-    static std::optional<Geometry> parse(const json::Value& geojson, std::string* reason = nullptr);
+    static std::optional<Geometry> parse(const json::Value& geojson, std::string* reason = nullptr,
+                                         GeometrySpace space = GeometrySpace::kEarth);
 
     Geometry(Geometry&&) noexcept;
     Geometry& operator=(Geometry&&) noexcept;
     ~Geometry();
 
     GeometryType type() const;
-    /// Metres along the shortest geodesic between the two; 0 if they meet.
+    /// Along the shortest way between the two (on the Earth: metres on a geodesic); 0 if they meet.
     double distance(const Geometry& other) const;
     /// Every point of this is in `other`, and not all of them on its border.
     bool within(const Geometry& other) const;
     /// They have a point in common; borders count.
     bool intersects(const Geometry& other) const;
-    /// Square metres; 0 for points and lines.
+    /// On the Earth: square metres; 0 for points and lines.
     double area() const;
 
-    const detail::Shape& shape() const { return *shape_; }
+    const detail::Shape& shape() const { return *shape_; }  ///< on the Earth only
 
 private:
     explicit Geometry(std::unique_ptr<const detail::Shape> shape);
+    explicit Geometry(std::unique_ptr<const detail::PlaneShape> shape);
+    // One of the two.
     std::unique_ptr<const detail::Shape> shape_;
+    std::unique_ptr<const detail::PlaneShape> plane_;
 };
 
 }  // namespace orrery::index

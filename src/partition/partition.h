@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
+#include "index/geometry.h"
 #include "index/policy.h"
 #include "partition/item_cache.h"
 #include "partition/operation.h"
@@ -30,6 +31,7 @@ struct ContainerSettings {
     /// instead. Empty: every item has exactly the entries of `indexing`.
     std::vector<std::shared_ptr<const index::IndexingPolicy>> previous;
     uint64_t index_change = 0;  ///< number of the change that is carried out, or was last
+    index::GeometrySpace space = index::GeometrySpace::kEarth;  ///< what coordinates mean
     SipKey path_key;                    ///< keys the path hashes of this container
     std::optional<int64_t> default_ttl; ///< absent: off; -1: on, never by default; n seconds
     std::vector<std::vector<json::MemberPath>> unique_keys;

@@ -14,7 +14,9 @@ namespace orrery::query {
 using ast::Expr;
 using ast::ExprKind;
 
-Binder::Binder(CompiledQuery& query) : query_(query) {}
+Binder::Binder(CompiledQuery& query, index::GeometrySpace space) : query_(query) {
+    query_.space_ = space;
+}
 
 Status Binder::run(std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed) {
     query_.container_computed_ = std::move(computed);
@@ -29,9 +31,10 @@ Status Binder::run(std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr 
 }
 
 Result<std::shared_ptr<const CompiledQuery>> compile_syntax(
-    std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed) {
+    std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed,
+    index::GeometrySpace space) {
     auto query = std::make_shared<CompiledQuery>();
-    TRY_STATUS(Binder(*query).run(std::move(syntax), std::move(computed)));
+    TRY_STATUS(Binder(*query, space).run(std::move(syntax), std::move(computed)));
     return std::shared_ptr<const CompiledQuery>(std::move(query));
 }
 

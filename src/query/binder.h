@@ -56,7 +56,7 @@ struct Bound {
 /// returns something harmless, so that one pass reports them all.
 class Binder {
 public:
-    explicit Binder(CompiledQuery& query);
+    Binder(CompiledQuery& query, index::GeometrySpace space);
     Status run(std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed);
 
 private:

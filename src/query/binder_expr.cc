@@ -75,6 +75,7 @@ Bound Binder::folded(Bound bound, bool constant) {
     if (!constant) return bound;
     scratch_.clear();
     EvalContext context;
+    context.space = query_.space_;
     context.arena = &scratch_;
     context.begin_item();
     const Value v = bound.node->eval(context);
@@ -454,9 +455,10 @@ SpatialNode::Argument Binder::spatial_argument(const Expr& e, const Node* node) 
     if (node->constant() == nullptr && !is_literal(e)) return argument;
     scratch_.clear();
     EvalContext context;
+    context.space = query_.space_;
     context.arena = &scratch_;
     context.begin_item();
-    auto geometry = index::Geometry::parse(node->eval(context));
+    auto geometry = index::Geometry::parse(node->eval(context), nullptr, query_.space_);
     if (context.failed()) return argument;
     argument.source = Source::kConstant;
     if (geometry) {

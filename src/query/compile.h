@@ -63,6 +63,9 @@ public:
     /// All that the container defines; null: nothing.
     const index::ComputedPropertiesPtr& container_computed() const { return container_computed_; }
 
+    /// What coordinates mean in the container.
+    index::GeometrySpace space() const { return space_; }
+
     /// Each item yields its rows by itself: run_item() does everything. False with ORDER BY, GROUP
     /// BY, aggregates, DISTINCT, TOP, OFFSET LIMIT and without FROM: use QueryRun.
     bool is_streaming() const { return root_->reads_items && root_->is_streaming(); }
@@ -105,6 +108,7 @@ private:
     std::vector<std::unique_ptr<const index::Geometry>> geometries_;
     std::vector<uint32_t> geometry_parameters_;
     std::unordered_map<const ast::Expr*, const SpatialNode*> spatial_calls_;
+    index::GeometrySpace space_ = index::GeometrySpace::kEarth;
     index::ComputedPropertiesPtr container_computed_;
     std::vector<Computed> computed_;
     std::vector<std::unique_ptr<Syntax>> definitions_;  ///< as computed_
@@ -113,6 +117,7 @@ private:
 /// Binds names and compiles; reports every mistake it finds, as the service words it.
 /// `computed`: what the container defines; null: nothing.
 Result<std::shared_ptr<const CompiledQuery>> compile_syntax(
-    std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed = nullptr);
+    std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed = nullptr,
+    index::GeometrySpace space = index::GeometrySpace::kEarth);
 
 }  // namespace orrery::query

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/errors.h"
+#include "index/geometry.h"
 #include "json/value.h"
 #include "query/limits.h"
 #include "query/udf.h"
@@ -42,6 +43,7 @@ struct EvalContext {
     const json::Value* parameters = nullptr;  ///< by index of CompiledQuery
     /// Parameters that are used as geometries, by index; null where one is none.
     const std::shared_ptr<const index::Geometry>* geometries = nullptr;
+    index::GeometrySpace space = index::GeometrySpace::kEarth;  ///< of the container
     json::Arena* arena = nullptr;
     UdfHost* udf = nullptr;
     const Clock* clock = nullptr;

@@ -29,6 +29,7 @@ public:
         context.slots = more_.empty() ? fixed_ : more_.data();
         context.parameters = parameters.values().data();
         if (!parameters.geometries().empty()) context.geometries = parameters.geometries().data();
+        context.space = query.space();
         context.udf = parameters.environment().udf;
         context.clock = parameters.environment().clock;
         context.static_now_us = parameters.start_us();

@@ -23,27 +23,27 @@ Value relate(SpatialRelation relation, const Geometry& a, const Geometry& b) {
 }
 
 template <SpatialRelation kRelation>
-Value call_relation(EvalContext&, Arguments args) {
-    const auto a = Geometry::parse(args[0]);
+Value call_relation(EvalContext& context, Arguments args) {
+    const auto a = Geometry::parse(args[0], nullptr, context.space);
     if (!a) return {};
-    const auto b = Geometry::parse(args[1]);
+    const auto b = Geometry::parse(args[1], nullptr, context.space);
     return b ? relate(kRelation, *a, *b) : Value();
 }
 
-Value area(EvalContext&, Arguments args) {
-    const auto geometry = Geometry::parse(args[0]);
+Value area(EvalContext& context, Arguments args) {
+    const auto geometry = Geometry::parse(args[0], nullptr, context.space);
     return geometry ? Value::number(geometry->area()) : Value();
 }
 
-Value is_valid(EvalContext&, Arguments args) {
+Value is_valid(EvalContext& context, Arguments args) {
     if (args[0].is_undefined()) return {};
-    return Value::boolean(Geometry::parse(args[0]).has_value());
+    return Value::boolean(Geometry::parse(args[0], nullptr, context.space).has_value());
 }
 
 Value is_valid_detailed(EvalContext& context, Arguments args) {
     if (args[0].is_undefined()) return {};
     std::string reason;
-    const bool valid = Geometry::parse(args[0], &reason).has_value();
+    const bool valid = Geometry::parse(args[0], &reason, context.space).has_value();
     const json::Member members[] = {{"valid", Value::boolean(valid)},
                                     {"reason", Value::string(context.arena->copy(reason))}};
     return Value::object(context.arena->copy(std::span(members, valid ? 1 : 2)));
@@ -56,7 +56,7 @@ const Geometry* geometry_of(const SpatialNode::Argument& argument, EvalContext& 
     if (argument.source == Source::kConstant) return argument.constant;
     if (argument.source == Source::kParameter && context.geometries != nullptr)
         return context.geometries[argument.parameter].get();
-    own = Geometry::parse(argument.node->eval(context));
+    own = Geometry::parse(argument.node->eval(context), nullptr, context.space);
     return own ? &*own : nullptr;
 }
 

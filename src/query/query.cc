@@ -92,26 +92,30 @@ Status check_count_parameter(const CompiledQuery& query, const BoundCount& count
 }  // namespace
 
 Result<std::shared_ptr<const CompiledQuery>> compile(std::string_view text,
-                                                     const index::ComputedPropertiesPtr& computed) {
+                                                     const index::ComputedPropertiesPtr& computed,
+                                                     index::GeometrySpace space) {
     std::string with_definitions;
     std::string_view key = text;
-    if (computed != nullptr) {
+    const bool plane = space == index::GeometrySpace::kPlane;
+    if (computed != nullptr || plane) {
         // Begins with a bracket, as no query does that compiles.
-        with_definitions = computed->json() + '\n' + std::string(text);
+        with_definitions = (plane ? "[[" : "") + (computed != nullptr ? computed->json() : "") +
+                           '\n' + std::string(text);
         key = with_definitions;
     }
     if (auto found = cache().find(key)) return found;
     TRY(auto syntax, parse_query(text));
-    TRY(auto query, compile_syntax(std::move(syntax), computed));
+    TRY(auto query, compile_syntax(std::move(syntax), computed, space));
     cache().insert(key, query);
     return query;
 }
 
-Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view text) {
+Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view text,
+                                                               index::GeometrySpace space) {
     TRY(auto syntax, parse_condition(text));
     if (syntax->query->sources.size() > 1)
         return errors::bad_request("A patch condition is of the form FROM c WHERE <expression>.");
-    TRY(auto query, compile_syntax(std::move(syntax)));
+    TRY(auto query, compile_syntax(std::move(syntax), nullptr, space));
     TRY_STATUS(query->check_runnable());
     return query;
 }
@@ -146,7 +150,7 @@ Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& lis
                 "The query uses the parameter '{}', which has no value.", query.parameters()[i]));
     if (!query.geometry_parameters().empty()) bound.geometries_.resize(bound.values_.size());
     for (const uint32_t i : query.geometry_parameters())
-        if (auto geometry = index::Geometry::parse(bound.values_[i]))
+        if (auto geometry = index::Geometry::parse(bound.values_[i], nullptr, query.space()))
             bound.geometries_[i] = std::make_shared<const index::Geometry>(std::move(*geometry));
     for (const BoundCount* count : {&query.root().top, &query.root().offset, &query.root().limit})
         if (count->kind == BoundCount::Kind::kParameter)

@@ -22,12 +22,15 @@ namespace orrery::query {
 
 /// Compiles a query. Answers are cached by text (bounded, thread-safe), errors are not. Errors are
 /// 400 with the service's codes and positions.
-/// `computed`: the computed properties of the container that is queried; null: none.
+/// `computed`, `space`: the computed properties of the container that is queried (null: none), and
+/// what its coordinates mean.
 Result<std::shared_ptr<const CompiledQuery>> compile(
-    std::string_view text, const index::ComputedPropertiesPtr& computed = nullptr);
+    std::string_view text, const index::ComputedPropertiesPtr& computed = nullptr,
+    index::GeometrySpace space = index::GeometrySpace::kEarth);
 
 /// Compiles a patch condition, `FROM c WHERE expression`. Not cached.
-Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view text);
+Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view text,
+                                                               index::GeometrySpace space);
 
 /// What a run may use besides its items; all borrowed, all optional.
 struct Environment {

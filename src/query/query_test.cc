@@ -114,14 +114,34 @@ TEST_F(QueryTest, ParametersAreChecked) {
 }
 
 TEST_F(QueryTest, Conditions) {
-    auto condition = compile_condition("from c where c.stock >= 5 AND NOT IS_DEFINED(c.hidden)");
+    auto condition = compile_condition("from c where c.stock >= 5 AND NOT IS_DEFINED(c.hidden)",
+                                       index::GeometrySpace::kEarth);
     ASSERT_TRUE(condition.ok());
     const Parameters none = bound(**condition);
     EXPECT_TRUE(*matches(**condition, none, parse(R"({"stock":5})"), arena_));
     EXPECT_FALSE(*matches(**condition, none, parse(R"({"stock":4})"), arena_));
     EXPECT_FALSE(*matches(**condition, none, parse(R"({"stock":5,"hidden":null})"), arena_));
-    EXPECT_FALSE(compile_condition("from c where d.x = 1").ok());
-    EXPECT_FALSE(compile_condition("from c join t in c.t where t = 1").ok());
+    EXPECT_FALSE(compile_condition("from c where d.x = 1", index::GeometrySpace::kEarth).ok());
+    EXPECT_FALSE(
+        compile_condition("from c join t in c.t where t = 1", index::GeometrySpace::kEarth).ok());
+}
+
+TEST_F(QueryTest, OneTextMeansAnotherThingInAPlane) {
+    const std::string_view text =
+        R"(SELECT VALUE ST_DISTANCE({"type":"Point","coordinates":[0,0]},)"
+        R"( {"type":"Point","coordinates":[3,4]}))";
+    const auto answer = [&](index::GeometrySpace space) {
+        const auto compiled = compile(text, nullptr, space);
+        EXPECT_TRUE(compiled.ok());
+        const Parameters none = bound(**compiled);
+        QueryRun run(**compiled, none);
+        std::vector<json::Value> rows;
+        EXPECT_TRUE(run.finish(arena_, rows).ok());
+        return rows.at(0).as_double();
+    };
+    EXPECT_EQ(answer(index::GeometrySpace::kPlane), 5);
+    EXPECT_GT(answer(index::GeometrySpace::kEarth), 500'000);
+    EXPECT_EQ(answer(index::GeometrySpace::kPlane), 5);
 }
 
 class Doubler final : public UdfHost {

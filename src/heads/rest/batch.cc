@@ -45,7 +45,7 @@ Result<std::string> text_member(const json::Value& entry, std::string_view name,
     return std::string(value.as_string());
 }
 
-Result<BatchItem> read_operation(const json::Value& entry, size_t index) {
+Result<BatchItem> read_operation(const json::Value& entry, size_t index, index::GeometrySpace space) {
     if (!entry.is_object()) return errors::bad_request(at(index) + "must be an object.");
     BatchItem item;
     TRY(const auto type, text_member(entry, "operationType", index));
@@ -81,7 +81,7 @@ Result<BatchItem> read_operation(const json::Value& entry, size_t index) {
     } else if (equals_ignore_case(type, "Patch")) {
         item.operation.kind = OperationKind::kPatch;
         TRY_STATUS(take_body());
-        TRY(item.operation.patch, read_patch(item.operation.body));
+        TRY(item.operation.patch, read_patch(item.operation.body, space));
         item.operation.body.clear();
     } else if (equals_ignore_case(type, "Delete")) {
         item.operation.kind = OperationKind::kDelete;
@@ -102,7 +102,7 @@ Result<BatchItem> read_operation(const json::Value& entry, size_t index) {
     return item;
 }
 
-Result<std::vector<BatchItem>> read_operations(const json::Value& body) {
+Result<std::vector<BatchItem>> read_operations(const json::Value& body, index::GeometrySpace space) {
     if (!body.is_array()) return errors::bad_request("A batch body must be a JSON array of operations.");
     if (body.elements().empty()) return errors::bad_request("A batch needs at least one operation.");
     if (body.elements().size() > limits::kBatchOperationsMax)
@@ -111,7 +111,7 @@ Result<std::vector<BatchItem>> read_operations(const json::Value& body) {
     std::vector<BatchItem> items;
     items.reserve(body.elements().size());
     for (size_t i = 0; i < body.elements().size(); ++i) {
-        TRY(auto item, read_operation(body.elements()[i], i));
+        TRY(auto item, read_operation(body.elements()[i], i, space));
         items.push_back(std::move(item));
     }
     return items;
@@ -296,7 +296,7 @@ Status batch(const CallPtr& call) {
     TRY(const bool atomic, call->headers.boolean(HeaderName::kBatchAtomic));
     TRY(const bool go_on, call->headers.boolean(HeaderName::kBatchContinueOnError));
     TRY(const auto body, parse_body(*call));
-    TRY(auto items, read_operations(body->value));
+    TRY(auto items, read_operations(body->value, call->container->settings->space));
     if (call->headers.prefers_minimal())
         for (auto& item : items) item.minimal = item.operation.kind != OperationKind::kRead;
     if (atomic) {

@@ -106,6 +106,7 @@ void handle_item_query(const CallPtr& call);
 void handle_query_plan(const CallPtr& call);
 void handle_batch(const CallPtr& call);
 /// Reads a patch body: {"operations":[…],"condition":"…"} or a bare array.
-Result<std::shared_ptr<const partition::PatchProgram>> read_patch(std::string_view body);
+Result<std::shared_ptr<const partition::PatchProgram>> read_patch(std::string_view body,
+                                                                  index::GeometrySpace space);
 
 }  // namespace orrery::rest

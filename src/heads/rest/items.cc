@@ -143,7 +143,7 @@ Status point_operation(const CallPtr& call, std::string epk, std::string id) {
     } else if (method == "PATCH") {
         TRY_STATUS(check_content_type(*call));
         operation.kind = OperationKind::kPatch;
-        TRY(operation.patch, read_patch(call->request().body));
+        TRY(operation.patch, read_patch(call->request().body, call->container->settings->space));
     } else {
         operation.kind = OperationKind::kDelete;
     }

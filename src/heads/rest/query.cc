@@ -98,12 +98,13 @@ void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std:
     if (const Status status = run(); !status.ok()) reply_error(call, status.error());
 }
 
-Result<std::shared_ptr<const partition::PatchProgram>> read_patch(std::string_view body) {
+Result<std::shared_ptr<const partition::PatchProgram>> read_patch(std::string_view body,
+                                                                  index::GeometrySpace space) {
     auto program = std::make_shared<partition::PatchProgram>();
     TRY(const auto value, json::parse(body, program->arena));
     TRY(program->patch, json::parse_patch(value, program->arena));
     if (!program->patch.condition.empty()) {
-        TRY(const auto compiled, query::compile_condition(program->patch.condition));
+        TRY(const auto compiled, query::compile_condition(program->patch.condition, space));
         TRY(auto parameters, query::Parameters::bind(*compiled, json::Value()));
         program->condition = [compiled, parameters](const json::Value& item) -> Result<bool> {
             json::Arena arena;
