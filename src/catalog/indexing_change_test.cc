@@ -246,7 +246,7 @@ TEST_F(IndexingChangeTest, WritersGoOn) {
         std::this_thread::sleep_for(std::chrono::milliseconds(i % 3 * 10));
     }
     // Once the last change is carried out, the settings rest while the writers go on.
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     while (checked == 0 && std::chrono::steady_clock::now() < deadline)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stop = true;
