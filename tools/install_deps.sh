@@ -9,16 +9,19 @@ lint="clang-format clang-tidy"
 sanitizers="clang libclang-rt-14-dev"
 bench="libbenchmark-dev libpq-dev postgresql nginx-light"
 
+javascript="node:nodejs npm:npm curl:curl"
+
 wanted=""
 commands=""
+venv=0
 for group in "${@:-build}"; do
     case "$group" in
         build) wanted+=" $build" ;;
-        test) wanted+=" $build"; commands+=" node:nodejs npm:npm" ;;
-        sdk) wanted+=" $build"; commands+=" node:nodejs npm:npm python3:python3-venv java:openjdk-17-jdk-headless mvn:maven go:golang-go" ;;
+        test) wanted+=" $build"; commands+=" $javascript" ;;
+        sdk) wanted+=" $build"; commands+=" $javascript java:openjdk-17-jdk-headless mvn:maven go:golang-go"; venv=1 ;;
         lint) wanted+=" $lint" ;;
         sanitizers) wanted+=" $build $sanitizers" ;;
-        bench) wanted+=" $build $bench"; commands+=" node:nodejs npm:npm" ;;
+        bench) wanted+=" $build $bench"; commands+=" $javascript pgrep:procps" ;;
         *) echo "unknown group: $group" >&2; exit 2 ;;
     esac
 done
@@ -31,6 +34,8 @@ done
 for pair in $commands; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing+=" ${pair#*:}"
 done
+# Debian's python3 comes without what `python3 -m venv` needs.
+if [ $venv -eq 1 ] && ! python3 -c 'import ensurepip' 2>/dev/null; then missing+=" python3-venv"; fi
 missing=$(echo "$missing" | tr ' ' '\n' | sort -u | tr '\n' ' ')
 [ -z "${missing// /}" ] && exit 0
 
@@ -38,4 +43,4 @@ echo "Installing:$missing"
 sudo=""
 [ "$(id -u)" -eq 0 ] || sudo="sudo"
 $sudo apt-get update -qq
-DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
