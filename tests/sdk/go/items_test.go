@@ -191,7 +191,7 @@ func Test_B21_system_properties(t *testing.T) {
 	var seconds int64
 	_, err = fmt.Sscan(fmt.Sprint(item["_ts"]), &seconds)
 	ok(t, err)
-	check(t, seconds >= now-5 && seconds <= now+5, "_ts is now")
+	check(t, seconds >= now-60 && seconds <= now+60, "_ts is now")
 	rid := item["_rid"].(string)
 	bytes, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	ok(t, err)
