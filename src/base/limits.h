@@ -27,6 +27,8 @@ inline constexpr uint32_t kGeometryPointsMax = 4096;
 inline constexpr uint32_t kComputedPropertiesMax = 20;
 inline constexpr uint32_t kSharedDatabaseContainersMax = 25;
 inline constexpr int64_t kTtlSecondsMax = 2'147'483'647;
+/// Thirty days: what the service's continuous backups keep at most.
+inline constexpr int64_t kFeedRetentionMinutesMax = 30 * 24 * 60;
 inline constexpr uint32_t kPageItemsDefault = 100;
 inline constexpr uint32_t kPageItemsMax = 1000;
 inline constexpr int64_t kTokenSkewSecondsMax = 15 * 60;

@@ -65,6 +65,10 @@ Result<ContainerPtr> CatalogImpl::change_settings(DatabaseNode& database,
         change.put(partition_record(to.record, to.record.ranges[i], identity.range));
         if (to.index == Index::kCarriedOut)
             change.remove(partition::meta_keys::index_fill(identity.id));
+        // A window of all versions that ends here must not be found when another one begins.
+        if (before->settings->feed_retention_seconds > 0 &&
+            after->settings->feed_retention_seconds == 0)
+            change.remove(partition::meta_keys::versions_from(identity.id));
     }
     // In the commit order: a write is prepared under the settings that a replay will find.
     change.guard([&] {

@@ -154,18 +154,18 @@ Result<std::optional<int64_t>> read_default_ttl(const json::Value& ttl) {
     return std::optional<int64_t>(*seconds);
 }
 
-/// Empty text: no such policy. A retention asks for all versions of items to be kept.
-Result<std::string> read_change_feed(const json::Value& policy) {
+/// Empty text: no such policy. A retention asks for all versions of items to be kept that long.
+Result<std::string> read_change_feed(const json::Value& policy, int64_t& retention_seconds) {
     if (is_absent(policy)) return std::string();
     if (!policy.is_object()) return bad_member("changeFeedPolicy", "an object");
     const json::Value retention = policy.member("retentionDuration");
     const auto minutes = is_absent(retention) ? std::optional<int64_t>(0) : integral(retention);
-    if (!minutes || *minutes < 0)
-        return bad_member("changeFeedPolicy.retentionDuration", "a number of minutes");
-    if (*minutes > 0)
-        return errors::not_supported("The container's property 'changeFeedPolicy' with a retention",
-                                     "The latest-version change feed needs no policy.");
-    return std::string(R"({"retentionDuration":0})");
+    if (!minutes || *minutes < 0 || *minutes > limits::kFeedRetentionMinutesMax)
+        return bad_member("changeFeedPolicy.retentionDuration",
+                          fmt::format("a number of minutes between 0 (off) and {}",
+                                      limits::kFeedRetentionMinutesMax));
+    retention_seconds = *minutes * 60;
+    return fmt::format(R"({{"retentionDuration":{}}})", *minutes);
 }
 
 /// Null: none.
@@ -240,7 +240,8 @@ Result<Definition> read_policies(const json::Value& body, const json::Value& key
     TRY(std::string unique_text, read_unique_keys(unique_keys, out.settings.unique_keys));
     TRY(std::string conflicts, read_conflict_resolution(body.member("conflictResolutionPolicy")));
     TRY(out.settings.default_ttl, read_default_ttl(body.member("defaultTtl")));
-    TRY(std::string change_feed, read_change_feed(body.member("changeFeedPolicy")));
+    TRY(std::string change_feed,
+        read_change_feed(body.member("changeFeedPolicy"), out.settings.feed_retention_seconds));
     TRY(out.settings.space, read_geospatial(body.member("geospatialConfig")));
     const bool plane = out.settings.space == index::GeometrySpace::kPlane;
     if (plane && !out.settings.indexing.spatials.empty())

@@ -120,7 +120,6 @@ TEST_F(DefinitionTest, UnenforcedPoliciesAreRefusedByName) {
         {"vectorEmbeddingPolicy",
          R"({"vectorEmbeddings":[{"path":"/v","dataType":"float32","dimensions":3,"distanceFunction":"cosine"}]})"},
         {"fullTextPolicy", R"({"defaultLanguage":"en-US","fullTextPaths":[{"path":"/t"}]})"},
-        {"changeFeedPolicy", R"({"retentionDuration":10})"},
         {"analyticalStorageTtl", "-1"},
         {"analyticalStorageTtl", "100"},
         {"clientEncryptionPolicy", R"({"policyFormatVersion":1,"includedPaths":[{"path":"/a"}]})"},
@@ -141,6 +140,16 @@ TEST_F(DefinitionTest, UnenforcedPoliciesAreRefusedByName) {
     }
 }
 
+TEST_F(DefinitionTest, ChangeFeedRetention) {
+    const auto ten = with(R"("changeFeedPolicy":{"retentionDuration":10})");
+    ASSERT_TRUE(ten.ok());
+    EXPECT_EQ(ten->settings.feed_retention_seconds, 600);
+    EXPECT_NE(ten->tail.find(R"("changeFeedPolicy":{"retentionDuration":10})"), std::string::npos);
+    EXPECT_EQ(
+        with(R"("changeFeedPolicy":{"retentionDuration":0})")->settings.feed_retention_seconds, 0);
+    EXPECT_TRUE(with(R"("changeFeedPolicy":{"retentionDuration":43200})").ok());
+}
+
 TEST_F(DefinitionTest, PoliciesThatAskForNothingAreAccepted) {
     for (std::string_view members :
          {R"("computedProperties":[])", R"("computedProperties":null)",
@@ -159,7 +168,9 @@ TEST_F(DefinitionTest, MalformedPoliciesAreRefused) {
         std::string_view members :
         {R"("computedProperties":{})", R"("vectorEmbeddingPolicy":[])", R"("fullTextPolicy":"en")",
          R"("analyticalStorageTtl":"x")", R"("analyticalStorageTtl":-5)", R"("changeFeedPolicy":5)",
-         R"("changeFeedPolicy":{"retentionDuration":-1})", R"("geospatialConfig":"Geography")",
+         R"("changeFeedPolicy":{"retentionDuration":-1})",
+         R"("changeFeedPolicy":{"retentionDuration":43201})",
+         R"("changeFeedPolicy":{"retentionDuration":1.5})", R"("geospatialConfig":"Geography")",
          R"("geospatialConfig":{"type":"Flat"})", R"("conflictResolutionPolicy":"x")",
          R"("conflictResolutionPolicy":{"mode":"FirstWriterWins"})",
          R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":"a"})",

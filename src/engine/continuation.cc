@@ -12,6 +12,7 @@ namespace {
 // Kinds and versions of tokens; 1 is retired.
 constexpr uint8_t kFeed = 2;
 constexpr uint8_t kQuery = 3;
+constexpr uint8_t kChanges = 4;
 constexpr size_t kMacBytes = 16;
 
 Error bad_token() {
@@ -64,6 +65,40 @@ std::string ContinuationTokens::encode_query(const QueryToken& token, uint64_t s
     append_u64_le(payload, token.pass);
     append_bytes(payload, token.position);
     return seal(std::move(payload));
+}
+
+std::string ContinuationTokens::encode_changes(const std::vector<ChangeFeedPosition>& positions,
+                                               uint64_t scope_hash) const {
+    std::string payload(1, static_cast<char>(kChanges));
+    append_u64_le(payload, scope_hash);
+    for (const ChangeFeedPosition& position : positions) {
+        append_bytes(payload, position.range.min);
+        append_bytes(payload, position.range.max);
+        append_varint(payload, position.after);
+    }
+    return seal(std::move(payload));
+}
+
+Result<std::vector<ChangeFeedPosition>> ContinuationTokens::decode_changes(std::string_view token,
+                                                                           uint64_t expected_scope_hash) const {
+    const Error invalid = errors::bad_request(
+        "The change feed position in If-None-Match is invalid: it was altered, or it belongs to another request. "
+        "Send the etag of an answer to the same request, '*' for changes from now on, or nothing for all of them.");
+    const Result<std::string> payload = open(token);
+    if (!payload.ok()) return invalid;
+    ByteReader reader(*payload);
+    const uint8_t kind = reader.u8();
+    const uint64_t scope = reader.u64_le();
+    std::vector<ChangeFeedPosition> positions;
+    while (reader.ok() && !reader.at_end()) {
+        ChangeFeedPosition position;
+        position.range.min = reader.bytes();
+        position.range.max = reader.bytes();
+        position.after = reader.varint();
+        positions.push_back(std::move(position));
+    }
+    if (!reader.ok() || kind != kChanges || scope != expected_scope_hash || positions.empty()) return invalid;
+    return positions;
 }
 
 size_t ContinuationTokens::payload_bytes(size_t token_bytes) {

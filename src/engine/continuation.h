@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "engine/hmac.h"
+#include "partition/partition_key.h"
+#include "storage/keys.h"
 
 namespace orrery::engine {
 
@@ -13,6 +16,13 @@ namespace orrery::engine {
 struct ContinuationPosition {
     uint64_t scope_hash = 0;   ///< of container, scope and query: a token fits its own request only
     std::string docref;        ///< last item that is done with
+};
+
+/// How far a part of a change feed has been read. A container's positions are LSNs; they stay
+/// valid through splits and merges, as children go on from their parents' LSNs.
+struct ChangeFeedPosition {
+    partition::EpkRange range;
+    storage::Lsn after = 0;
 };
 
 /// Signed, stateless text form, safe in a header.
@@ -30,6 +40,9 @@ public:
     std::string encode_query(const QueryToken& token, uint64_t scope_hash) const;
     /// The longest position whose token has no more than `token_bytes` bytes.
     static size_t payload_bytes(size_t token_bytes);
+    /// The same for change feeds over several ranges.
+    std::string encode_changes(const std::vector<ChangeFeedPosition>& positions, uint64_t scope_hash) const;
+    Result<std::vector<ChangeFeedPosition>> decode_changes(std::string_view token, uint64_t expected_scope_hash) const;
     Result<QueryToken> decode_query(std::string_view token, uint64_t expected_scope_hash) const;
 
 private:

@@ -13,6 +13,10 @@ namespace {
 constexpr int64_t kExpiryIntervalMs = 1000;
 constexpr int kIndexingRetryMs = 5000;
 constexpr size_t kExpiryBatch = 500;
+/// Rounds of the background thread between two passes over the logs, and records that one pass may
+/// look at in one partition.
+constexpr uint64_t kTrimEvery = 10;
+constexpr size_t kTrimRecords = 20'000;
 
 TransactionAnswer priced(partition::TransactionResult result, const catalog::PartitionRange& range) {
     TransactionAnswer answer;
@@ -179,6 +183,7 @@ void Engine::indexing_loop() {
 }
 
 void Engine::background_loop() {
+    uint64_t round = 0;
     std::unique_lock lock(background_mutex_);
     while (!background_stop_) {
         background_wake_.wait_for(lock, std::chrono::milliseconds(kExpiryIntervalMs));
@@ -194,7 +199,19 @@ void Engine::background_loop() {
                                  " could not be removed: " + removed.error().message);
             }
         }
+        if (++round % kTrimEvery == 0) trim_logs();
         lock.lock();
+    }
+}
+
+void Engine::trim_logs() {
+    for (const auto& container : deps_.catalog.all_containers()) {
+        for (const auto& range : container->ranges->ranges) {
+            const auto trimmed = range.partition->trim_log(kTrimRecords);
+            if (!trimmed.ok() && deps_.store.health().ok())
+                log::warning("the log of " + container->alt_path +
+                             " could not be trimmed: " + trimmed.error().message);
+        }
     }
 }
 

@@ -58,6 +58,23 @@ struct FeedAnswer {
     Touched touched;
 };
 
+struct ChangeFeedRequest {
+    partition::EpkRange range;
+    std::optional<std::string> full_epk;  ///< `range` is that of this full key
+    bool all_versions = false;
+    bool from_now = false;
+    std::string continuation;           ///< an answer's position; empty: from the start
+    std::optional<int64_t> newer_than;  ///< only changes whose `_ts` is greater
+    uint32_t items_max = 100;
+};
+struct ChangeFeedAnswer {
+    std::vector<partition::Change> changes;
+    std::string position;       ///< where to go on, always; what an etag says
+    bool nothing_new = false;   ///< no changes, and none were left to look at
+    meter::Charge charge;
+    Touched touched;
+};
+
 struct QueryRequest {
     std::string text;
     json::Value parameters;  ///< array of {name, value}, or undefined
@@ -111,6 +128,10 @@ public:
     /// A page of items in docref order. Worker thread.
     Result<FeedAnswer> read_feed(const catalog::Container& container, const FeedRequest& request) const;
 
+    /// A page of the change feed. Worker thread.
+    Result<ChangeFeedAnswer> read_changes(const catalog::Container& container,
+                                          const ChangeFeedRequest& request) const;
+
     /// A page of a query. Worker thread.
     Result<QueryAnswer> query(const catalog::Container& container, const QueryRequest& request) const;
 
@@ -128,9 +149,13 @@ public:
     void stop_background();
 
 private:
+    Result<std::vector<ChangeFeedPosition>> change_feed_start(const catalog::Container& container,
+                                                              const ChangeFeedRequest& request,
+                                                              uint64_t scope) const;
     uint64_t scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                         std::string_view query, std::string_view parameters) const;
     void background_loop();
+    void trim_logs();
     void indexing_loop();
 
     const Deps deps_;

@@ -53,6 +53,14 @@ void ItemWriter::append(std::string& out, const StoredItem& item) {
     append(out, *document, item.docref);
 }
 
+void ItemWriter::append_with_lsn(std::string& out, const StoredItem& item) {
+    const auto document = json::decode_document(*item.document);
+    CHECK(document.ok());
+    json::SystemProperties properties = system(document->header, item.docref);
+    properties.lsn = document->header.lsn;
+    json::append_item(out, document->text, properties);
+}
+
 std::string client_item(const ContainerSettings& settings, const StoredItem& item) {
     std::string out;
     ItemWriter(settings).append(out, item);

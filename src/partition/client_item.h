@@ -20,6 +20,8 @@ public:
     void append(std::string& out, const json::DocumentView& document, const storage::Docref& docref);
     /// Precondition: the item is a well-formed document.
     void append(std::string& out, const StoredItem& item);
+    /// The same with `_lsn`, as in the change feed.
+    void append_with_lsn(std::string& out, const StoredItem& item);
 
 private:
     std::string rid_bytes_;  ///< the container's, then the item's part

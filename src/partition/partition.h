@@ -15,6 +15,7 @@
 #include "base/worker_pool.h"
 #include "index/geometry.h"
 #include "index/policy.h"
+#include "partition/changes.h"
 #include "partition/item_cache.h"
 #include "partition/operation.h"
 #include "partition/partition_key.h"
@@ -35,6 +36,8 @@ struct ContainerSettings {
     SipKey path_key;                    ///< keys the path hashes of this container
     std::optional<int64_t> default_ttl; ///< absent: off; -1: on, never by default; n seconds
     std::vector<std::vector<json::MemberPath>> unique_keys;
+    /// How long every version and delete stays readable in the change feed; 0: the latest only.
+    int64_t feed_retention_seconds = 0;
     /// Binary `_rid` of the container (8 bytes): patch conditions may look at `_rid` and `_self`.
     std::string container_rid;
     /// A logical partition takes no more writes that make it grow above this: 403/1014.
@@ -95,6 +98,7 @@ public:
 
     virtual const PartitionIdentity& identity() const = 0;
     virtual ContainerSettingsPtr settings() const = 0;
+    /// Committer thread, or while nothing commits.
     virtual void set_settings(ContainerSettingsPtr settings) = 0;
     /// Highest published LSN. Any thread.
     virtual storage::Lsn lsn() const = 0;
@@ -114,6 +118,17 @@ public:
 
     /// A page of items, expired ones left out, docref order.
     virtual Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) = 0;
+
+    /// A page of the change feed, in LSN order. 400: a position outside the retention window.
+    virtual Result<ChangesPage> read_changes(const storage::View& view,
+                                             const ChangesRequest& request) = 0;
+    /// The highest LSN, `up_to` at most, such that every commit up to it happened at or before `ts`.
+    virtual Result<storage::Lsn> lsn_before(const storage::View& view, int64_t ts,
+                                            storage::Lsn up_to) = 0;
+    /// Moves the window of the all-versions feed on and removes log records that no reader and no
+    /// recovery needs; looks at no more than `records_max`. Returns how many it looked at. One
+    /// thread at a time, in the background.
+    virtual Result<size_t> trim_log(size_t records_max) = 0;
 
     /// Deletes all items of one logical partition, a bounded number per commit; returns when done
     /// or at the first error. Runs on the caller's thread (a worker).

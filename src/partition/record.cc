@@ -13,6 +13,7 @@ constexpr uint8_t kUniqueEntryVersion = 1;
 constexpr uint8_t kLogRecordVersion = 1;
 constexpr uint8_t kItemCounterVersion = 1;
 constexpr uint8_t kIndexFillVersion = 1;
+constexpr uint8_t kLsnNoteVersion = 1;
 
 // A directive takes two bits.
 constexpr uint8_t kDirectiveMask = 3;
@@ -143,6 +144,20 @@ Result<LogRecord> decode_log_record(std::string_view bytes) {
     return record;
 }
 
+std::string encode_lsn_note(storage::Lsn lsn) {
+    std::string out(1, static_cast<char>(kLsnNoteVersion));
+    append_varint(out, lsn);
+    return out;
+}
+
+Result<storage::Lsn> decode_lsn_note(std::string_view bytes) {
+    ByteReader in(bytes);
+    const uint8_t version = in.u8();
+    const storage::Lsn lsn = in.varint();
+    if (!in.ok() || !in.at_end() || version != kLsnNoteVersion) return damaged("note of an LSN");
+    return lsn;
+}
+
 std::string encode_item_counter(uint64_t bound) {
     std::string out(1, static_cast<char>(kItemCounterVersion));
     append_u64_le(out, bound);
@@ -190,6 +205,12 @@ std::string ttl_complete(storage::PartitionId partition) {
 }
 std::string index_fill(storage::PartitionId partition) {
     return meta_key(partition, "partition/index_fill");
+}
+std::string versions_from(storage::PartitionId partition) {
+    return meta_key(partition, "partition/versions_from");
+}
+std::string log_trimmed(storage::PartitionId partition) {
+    return meta_key(partition, "partition/log_trimmed");
 }
 }  // namespace meta_keys
 

@@ -54,6 +54,11 @@ std::string encode_log_record(const LogRecord& record);
 /// Borrows `bytes`.
 Result<LogRecord> decode_log_record(std::string_view bytes);
 
+/// An LSN by itself: notes in `meta`, and in `images` the LSN of the record that replaced a
+/// version.
+std::string encode_lsn_note(storage::Lsn lsn);
+Result<storage::Lsn> decode_lsn_note(std::string_view bytes);
+
 /// Item counters below it may have been used.
 std::string encode_item_counter(uint64_t bound);
 Result<uint64_t> decode_item_counter(std::string_view bytes);
@@ -63,7 +68,7 @@ struct IndexFill {
     uint64_t change = 0;  ///< number of the policy change
     uint64_t items = 0;   ///< dealt with so far
     bool complete = false;
-    std::string position;  ///< docref bytes of the last item dealt with
+    std::string position;    ///< docref bytes of the last item dealt with
     uint64_t items_all = 0;  ///< in the partition, about; not stored
 
     bool reached(const storage::Docref& docref) const {
@@ -81,6 +86,10 @@ std::string item_counter(storage::PartitionId partition);
 std::string ttl_complete(storage::PartitionId partition);
 /// IndexFill, while a policy change runs; behind what is done, never ahead of what is on disk.
 std::string index_fill(storage::PartitionId partition);
+/// LSN from which log and images are complete; present while the container keeps all versions.
+std::string versions_from(storage::PartitionId partition);
+/// LSN up to which the log was gone through and lost what was superseded or deleted by then.
+std::string log_trimmed(storage::PartitionId partition);
 }  // namespace meta_keys
 
 /// Keys of the counters (storage::CommitScope::count).

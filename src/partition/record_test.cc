@@ -124,5 +124,13 @@ TEST(Record, KeysOfMetaAndCounters) {
               "00000007000000000000000265");
 }
 
+TEST(Record, LsnNote) {
+    EXPECT_EQ(hex_encode_upper(encode_lsn_note(300)), "01AC02");
+    EXPECT_EQ(decode_lsn_note(encode_lsn_note(300)).value(), 300U);
+    for (const std::string& bad :
+         {std::string(), std::string("\x02\x05", 2), std::string("\x01\x05\x05", 3)})
+        EXPECT_FALSE(decode_lsn_note(bad).ok());
+}
+
 }  // namespace
 }  // namespace orrery::partition

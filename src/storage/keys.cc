@@ -46,6 +46,12 @@ std::string id(PartitionId partition, std::string_view epk, IdKind kind, std::st
     return key;
 }
 
+std::string image_next(PartitionId partition, Lsn lsn, const Docref& docref) {
+    std::string out = log(partition, lsn, docref);
+    out.push_back('\1');
+    return out;
+}
+
 std::string log_from(PartitionId partition, Lsn lsn) {
     std::string key;
     key.reserve(12 + Docref::kBytesMax);

@@ -70,6 +70,8 @@ std::string ids_of_epk(PartitionId partition, std::string_view epk, IdKind kind)
 /// Also the key in `images`.
 std::string log(PartitionId partition, Lsn lsn, const Docref& docref);
 std::string log_from(PartitionId partition, Lsn lsn);  ///< first key of that LSN
+/// In `images`, next to the images: which record replaced the version that `lsn` wrote.
+std::string image_next(PartitionId partition, Lsn lsn, const Docref& docref);
 /// `when`: own expiry time, or `_ts` for items under the container's default.
 enum class TtlKind : uint8_t { kOwnExpiry = 1, kUnderDefault = 2 };
 std::string ttl(PartitionId partition, TtlKind kind, int64_t when, const Docref& docref);

@@ -151,6 +151,14 @@ public:
         database_->filter().set_image_horizon(partition, lsn);
     }
 
+    void reclaim_images(PartitionId partition, Lsn lsn) override {
+        if (reclaimer_ != nullptr) reclaimer_->reclaim_images(partition, lsn);
+    }
+
+    Lsn covered_lsn(PartitionId partition) const override {
+        return database_->filter().covered(partition);
+    }
+
     void retire_partition(PartitionId partition) override {
         database_->filter().retire(partition);
         if (!started_) {

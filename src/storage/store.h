@@ -197,6 +197,12 @@ public:
     /// (which keeps its own window). Default: nobody needs them. Not persistent: partitions with a
     /// horizon set it before start(); until then no image is dropped.
     virtual void set_image_horizon(PartitionId partition, Lsn lsn) = 0;
+    /// Takes back the space of images at or below an LSN that the horizon has passed, in the
+    /// background, where it is worth the work: they may lie in files that no compaction touches.
+    virtual void reclaim_images(PartitionId partition, Lsn lsn) = 0;
+    /// Index and counters on disk hold everything of the partition up to here: recovery needs
+    /// neither log records nor images at or below it. Any thread.
+    virtual Lsn covered_lsn(PartitionId partition) const = 0;
     /// Like CommitScope::retire(), for partitions found dead at start; not persistent by itself.
     virtual void retire_partition(PartitionId partition) = 0;
 

@@ -102,6 +102,7 @@ struct QueriedResource {
 void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std::string_view array_name,
                           const std::vector<QueriedResource>& resources);
 
+void handle_change_feed(const CallPtr& call);
 void handle_item_query(const CallPtr& call);
 void handle_query_plan(const CallPtr& call);
 void handle_batch(const CallPtr& call);

@@ -221,9 +221,7 @@ void handle_items(const CallPtr& call) {
     if (!call->route.feed) return one_item(call);
     const auto method = call->request().method;
     if (method == "GET") {
-        if (const auto mode = call->headers[HeaderName::kAIm]; !mode.empty())
-            return reply_error(call, errors::not_supported("The change feed (header 'A-IM: " + std::string(mode) + "')",
-                                                           "Read the items' feed without that header."));
+        if (call->headers.has(HeaderName::kAIm)) return handle_change_feed(call);
         return read_feed(call);
     }
     if (method != "POST") return reply_error(call, errors::method_not_allowed(method, "the item feed"));

@@ -275,7 +275,6 @@ TEST_F(RestHeadTest, WhatIsNotOfferedIsRefusedByName) {
          "Server-side JavaScript"},
         {server_.send("POST", "/dbs/d/clientencryptionkeys", {}, "{}"), "Client-side encryption"},
         {server_.raw("GET", "/addresses/?$resolveFor=x", {}), "Direct (TCP)"},
-        {server_.send("GET", kDocs, {{"a-im", "Incremental Feed"}}), "change feed"},
         {server_.send("POST", kDocs, {kKeyA, {"x-ms-documentdb-pre-trigger-include", "t"}},
                       R"({"id":"i","pk":"a"})"),
          "Triggers"},

@@ -52,6 +52,7 @@ public:
         TRY_STATUS(check_items());
         TRY_STATUS(check_ids());
         TRY_STATUS(check_log());
+        TRY_STATUS(check_images());
         TRY_STATUS(check_ttl());
         TRY_STATUS(check_index());
         return check_counters();
@@ -106,6 +107,7 @@ private:
     Status check_item_log(const ItemVersion& version, std::string_view id);
     Status check_ids();
     Status check_log();
+    Status check_images();
     Status check_ttl();
     Status check_index();
     Status name_index_findings();
@@ -274,9 +276,15 @@ Status Checker::check_ids() {
     return {};
 }
 
-/// LSNs must be dense, and the chain of versions that the records describe must end in exactly the
-/// items that are there: each record adds its version and takes the previous one away.
+/// LSNs must be dense above what was trimmed, and the chain of versions that the records describe
+/// must end in exactly the items that are there: each record adds its version and takes the
+/// previous one away, unless trimming has taken its record.
 Status Checker::check_log() {
+    storage::Lsn trimmed = 0;
+    TRY(const auto trimmed_note, view_.get(Family::kMeta, meta_keys::log_trimmed(identity_.id)));
+    if (trimmed_note) {
+        TRY(trimmed, decode_lsn_note(*trimmed_note));
+    }
     SetSum versions;
     storage::Lsn last = 0;
     int64_t last_ts = 0;
@@ -288,7 +296,7 @@ Status Checker::check_log() {
             report("", "malformed log record under key " + hex_encode_upper(cursor->key()));
             continue;
         }
-        if (last != 0 && key->lsn > last + 1)
+        if (last != 0 && key->lsn > last + 1 && key->lsn > trimmed + 1)
             report("",
                    fmt::format("the log has no records from LSN {} to {}", last + 1, key->lsn - 1));
         if (record->ts < last_ts)
@@ -301,8 +309,20 @@ Status Checker::check_log() {
             logical_.try_emplace(std::string(record->epk));
         if (record->operation != LogOperation::kDelete)
             add(versions, version_bytes(key->docref, key->lsn));
-        if (record->operation != LogOperation::kCreate)
-            add(versions, version_bytes(key->docref, record->previous_lsn), -1);
+        if (record->operation == LogOperation::kCreate) continue;
+        if (key->lsn <= trimmed && record->operation == LogOperation::kDelete)
+            report(record->id,
+                   fmt::format("a delete at LSN {} should have been trimmed", key->lsn));
+        const std::string previous =
+            storage::keys::log(identity_.id, record->previous_lsn, key->docref);
+        if (record->previous_lsn <= trimmed) {
+            TRY(const auto kept, view_.get(Family::kLog, previous));
+            if (!kept) continue;
+            if (key->lsn <= trimmed)
+                report(record->id, fmt::format("the record at LSN {} should have been trimmed",
+                                               record->previous_lsn));
+        }
+        add(versions, version_bytes(key->docref, record->previous_lsn), -1);
     }
     TRY_STATUS(cursor->status());
     if (last < lsn_max_)
@@ -310,6 +330,35 @@ Status Checker::check_log() {
     if (versions != versions_)
         report("", "the log does not lead to the versions of the items that are there");
     return {};
+}
+
+/// Where all versions are kept, each record in the window has its image, and each version that was
+/// replaced there says by which record.
+Status Checker::check_images() {
+    if ((*settings_)->feed_retention_seconds == 0) return {};
+    TRY(const auto note, view_.get(Family::kMeta, meta_keys::versions_from(identity_.id)));
+    if (!note) return {};
+    TRY(const storage::Lsn from, decode_lsn_note(*note));
+    const auto cursor = view_.scan(Family::kLog, storage::keys::log_from(identity_.id, from),
+                                   prefix_successor(storage::keys::partition(identity_.id)));
+    for (; cursor->valid(); cursor->next()) {
+        const auto key = storage::keys::decode_log(cursor->key());
+        const auto record = decode_log_record(cursor->value());
+        if (!key || !record.ok() || record->operation == LogOperation::kCreate) continue;
+        TRY(const auto image, view_.get(Family::kImages, cursor->key()));
+        if (!image)
+            report(record->id,
+                   fmt::format("the version that LSN {} replaced is missing", key->lsn));
+        if (record->previous_lsn < from) continue;
+        TRY(const auto next,
+            view_.get(Family::kImages,
+                      storage::keys::image_next(identity_.id, record->previous_lsn, key->docref)));
+        const auto lsn = next ? decode_lsn_note(*next) : Result<storage::Lsn>(storage::Lsn{0});
+        if (!lsn.ok() || *lsn != key->lsn)
+            report(record->id, fmt::format("its version {} does not say that LSN {} replaced it",
+                                           record->previous_lsn, key->lsn));
+    }
+    return cursor->status().clone();
 }
 
 Status Checker::check_ttl() {

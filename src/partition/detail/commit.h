@@ -25,6 +25,8 @@ struct CommitState {
     uint64_t item_counter_bound = 0;  ///< item counters below it are reserved durably
     bool ttl_entries = false;         ///< `ttl` may hold entries of this partition
     bool ttl_complete = false;        ///< every item has its entry there, and `meta` says so
+    /// Log and images are complete from this LSN on, and `meta` says so; 0: not kept.
+    storage::Lsn versions_from = 0;
 };
 
 /// A change of one item: from `before` (null: it was not there) to `after` (null: it goes).

@@ -36,6 +36,11 @@ CommitWriter::CommitWriter(PartitionImpl& partition, const SettingsStatePtr& set
         scope_.remove(Family::kMeta, marker);
         next_.ttl_complete = false;
     }
+    if ((*settings_)->feed_retention_seconds > 0 && next_.versions_from == 0) {
+        next_.versions_from = next_.lsn;
+        scope_.put(Family::kMeta, meta_keys::versions_from(partition_.identity().id),
+                   encode_lsn_note(next_.lsn));
+    }
 }
 
 void CommitWriter::change(const ItemChange& change) {
@@ -85,7 +90,12 @@ void CommitWriter::log(const ItemChange& change, LogOperation operation, const I
     const std::string key = storage::keys::log(partition_.identity().id, next_.lsn,
                                                after != nullptr ? after->docref : before->docref);
     scope_.put(Family::kLog, key, encode_log_record(record));
-    if (before != nullptr) scope_.put(Family::kImages, key, *before->document);
+    if (before == nullptr) return;
+    scope_.put(Family::kImages, key, *before->document);
+    if (next_.versions_from != 0 && before->lsn >= next_.versions_from)
+        scope_.put(Family::kImages,
+                   storage::keys::image_next(partition_.identity().id, before->lsn, before->docref),
+                   encode_lsn_note(next_.lsn));
 }
 
 void CommitWriter::write_ttl(const ItemChange& change) {

@@ -105,6 +105,7 @@ Status PartitionImpl::recover() {
     TRY(const std::optional<std::string> complete,
         view->get(Family::kMeta, meta_keys::ttl_complete(identity_.id)));
     commit_.ttl_complete = complete.has_value();
+    TRY_STATUS(recover_feed(*view));
     ViewReader reader(*view);
     TRY(fill_, read_index_fill(reader, identity_.id, (*settings_)->index_change));
     TRY(const storage::Count totals, view->count(counter_keys::totals(identity_.id)));
@@ -124,6 +125,13 @@ void PartitionImpl::set_settings(ContainerSettingsPtr settings) {
     settings_.swap(state);
     unindexed_ = Unindexed::kUnknown;
     default_ttl_ = (*settings_)->default_ttl.value_or(kTtlOff);
+    // Whoever commits this change removes the note of a window that ends with it.
+    if ((*settings_)->feed_retention_seconds == 0) {
+        commit_.versions_from = 0;
+        move_window(kNoHorizon);
+    } else if (commit_.versions_from == 0) {
+        move_window(commit_.lsn + 1);
+    }
 }
 
 std::optional<int64_t> PartitionImpl::default_ttl() const {
@@ -364,8 +372,8 @@ Result<bool> PartitionImpl::holds_unindexed(const storage::View& view) const {
     if (!(*settings)->markers_usable()) return true;
     const bool by_policy = !(*settings)->indexing.automatic;
     if (!by_policy && unindexed_ == Unindexed::kNone) return false;
-    const std::string prefix = storage::keys::index_path(
-        identity_.id, index::unindexed_path_hash((*settings)->path_key));
+    const std::string prefix =
+        storage::keys::index_path(identity_.id, index::unindexed_path_hash((*settings)->path_key));
     const auto cursor = view.scan(storage::Family::kIndex, prefix, prefix_successor(prefix));
     if (cursor->valid()) return true;
     TRY_STATUS(cursor->status());

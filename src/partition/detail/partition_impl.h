@@ -31,6 +31,16 @@ public:
                          std::string_view if_none_match) override;
     void execute(Transaction transaction, TransactionDone done) override;
     Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) override;
+    Result<ChangesPage> read_changes(const storage::View& view,
+                                     const ChangesRequest& request) override;
+    Result<storage::Lsn> lsn_before(const storage::View& view, int64_t ts,
+                                    storage::Lsn up_to) override;
+    Result<size_t> trim_log(size_t records_max) override;
+    /// Somebody copies this partition: records and images above `from` stay until release_log().
+    void hold_log(storage::Lsn from);
+    void release_log() { hold_log(kNoHorizon); }
+    /// Committer thread: all versions are kept from `from` on, and that is durable.
+    void move_window(storage::Lsn from);
     Status delete_logical_partition(std::string_view epk) override;
     Result<storage::Count> totals(const storage::View& view) const override;
     Result<bool> holds_unindexed(const storage::View& view) const override;
@@ -58,6 +68,7 @@ public:
 
 private:
     static constexpr int64_t kTtlOff = INT64_MIN;
+    static constexpr storage::Lsn kNoHorizon = UINT64_MAX;
 
     std::shared_ptr<PartitionImpl> self() {
         return std::static_pointer_cast<PartitionImpl>(shared_from_this());
@@ -78,6 +89,10 @@ private:
     Status check_quota(const TransactionPlan& plan) const;
     void raise_published(storage::Lsn lsn);
 
+    Status recover_feed(const storage::View& view);
+    void set_image_horizon();
+    Result<storage::Lsn> trim_limit(const storage::View& view, const SettingsStatePtr& settings,
+                                    storage::Lsn& versions_from);
     Status fill_ttl();
     Result<ItemToFill> item_to_fill(Reader& reader, const SettingsStatePtr& settings,
                                     std::string_view key, std::string_view value);
@@ -96,6 +111,11 @@ private:
     enum class Unindexed : uint8_t { kUnknown, kNone, kSome };
     mutable std::atomic<Unindexed> unindexed_{Unindexed::kUnknown};
     std::atomic<int64_t> bytes_{0};  // text bytes of all items, as published
+    /// Images at or above it are kept for readers of all versions; kNoHorizon: for nobody.
+    std::atomic<storage::Lsn> window_from_{kNoHorizon};
+    std::atomic<storage::Lsn> log_hold_{kNoHorizon};
+    std::atomic<storage::Lsn> log_trimmed_{0};  // written by the thread that trims
+    storage::Lsn reclaimed_to_ = 0;             // likewise
     mutable std::mutex fill_mutex_;
     IndexFill fill_;  // guarded by fill_mutex_
     CommitState commit_;

@@ -1,5 +1,6 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
 
 #include "storage/detail/database.h"
 #include "storage/detail/info_log.h"
@@ -8,6 +9,8 @@ namespace orrery::storage::detail {
 namespace {
 
 constexpr size_t kMiB = 1ULL << 20;
+/// A file half of whose keys are deletions, over a stretch of this many, is compacted.
+constexpr size_t kDeletionWindow = 4096;
 
 struct Shape {
     size_t write_buffer_bytes;
@@ -120,6 +123,11 @@ rocksdb::ColumnFamilyOptions family_options(Family family,
         table.optimize_filters_for_memory = true;
     }
     out.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+
+    // What trimming removes lies in files that nothing else would touch again.
+    if (family == Family::kLog)
+        out.table_properties_collector_factories.push_back(
+            rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionWindow / 2));
 
     if (family == Family::kIndex) {
         // Fed by whole sorted tables; a level-0 limit here would stop the writes of all families.

@@ -91,6 +91,12 @@ void PartitionFilter::set_covered(PartitionId partition, Lsn lsn) {
     covered = std::max(covered, lsn);
 }
 
+Lsn PartitionFilter::covered(PartitionId partition) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = covered_.find(partition);
+    return found == covered_.end() ? 0 : found->second;
+}
+
 void PartitionFilter::set_first_table(uint64_t table) {
     const std::lock_guard lock(mutex_);
     first_table_ = table;

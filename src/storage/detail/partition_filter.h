@@ -28,6 +28,7 @@ public:
     void set_image_horizon(PartitionId partition, Lsn lsn);
     /// The index on disk holds everything up to `lsn`.
     void set_covered(PartitionId partition, Lsn lsn);
+    Lsn covered(PartitionId partition) const;
     void set_first_table(uint64_t table);
     /// The partition is dead; views may still see it. Index tables written from now on leave it
     /// out.

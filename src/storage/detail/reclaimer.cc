@@ -2,11 +2,15 @@
 
 #include <rocksdb/convenience.h>
 
+#include <algorithm>
+
 namespace orrery::storage::detail {
 namespace {
 
 /// Universal compaction rewrites the whole family: only where it is small, or mostly dead.
 constexpr uint64_t kSmallIndexBytes = 64ULL << 20;
+/// Fewer bytes of images are left to compactions that come by.
+constexpr uint64_t kImagesBytesMin = 4ULL << 20;
 
 uint64_t bytes_in(const Database& database, Family family, const std::string& begin,
                   const std::string& end) {
@@ -48,6 +52,30 @@ void Reclaimer::retire(PartitionId partition, rocksdb::SequenceNumber sequence) 
     }
     database_->wake_on_release = true;
     database_->view_released();
+}
+
+void Reclaimer::reclaim_images(PartitionId partition, Lsn lsn) {
+    const std::lock_guard lock(mutex_);
+    if (canceled_) return;
+    worker_.post([this, partition, lsn] {
+        const std::string begin = keys::partition(partition);
+        const std::string end =
+            keys::log_from(partition, std::min(lsn, database_->filter().covered(partition)) + 1);
+        if (bytes_in(*database_, Family::kImages, begin, end) < kImagesBytesMin) return;
+        const rocksdb::Slice begin_slice(begin);
+        const rocksdb::Slice end_slice(end);
+        rocksdb::ColumnFamilyHandle* const handle = database_->family(Family::kImages);
+        rocksdb::DeleteFilesInRange(&database_->db(), handle, &begin_slice, &end_slice, false)
+            .PermitUncheckedError();
+        if (canceled_ || bytes_in(*database_, Family::kImages, begin, end) < kImagesBytesMin)
+            return;
+        rocksdb::CompactRangeOptions options;
+        options.exclusive_manual_compaction = false;
+        options.canceled = &canceled_;
+        database_->db()
+            .CompactRange(options, handle, &begin_slice, &end_slice)
+            .PermitUncheckedError();
+    });
 }
 
 void Reclaimer::stop() {

@@ -22,6 +22,8 @@ public:
 
     /// The partition is dead for every view at or above `sequence`.
     void retire(PartitionId partition, rocksdb::SequenceNumber sequence);
+    /// Nobody needs the images up to `lsn` any more.
+    void reclaim_images(PartitionId partition, Lsn lsn);
     /// A running compaction is cut short.
     void stop();
 

@@ -1,0 +1,278 @@
+package orrery;
+
+import static orrery.Harness.*;
+import static org.junit.jupiter.api.Assertions.*;
+
+import com.azure.cosmos.ChangeFeedProcessor;
+import com.azure.cosmos.ChangeFeedProcessorBuilder;
+import com.azure.cosmos.CosmosAsyncClient;
+import com.azure.cosmos.CosmosContainer;
+import com.azure.cosmos.CosmosDatabase;
+import com.azure.cosmos.models.*;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** The change feed: pull model and processor, B70–B78. */
+class ChangeFeedTest {
+  private static void upsert(CosmosContainer container, int i, int n) {
+    String key = "k" + i % 17;
+    container.upsertItem(json("{'id':'i" + i + "','pk':'" + key + "','n':" + n + "}"), pk(key), null);
+  }
+
+  private static void fill(CosmosContainer container, int count, int n) {
+    for (int i = 0; i < count; i++) upsert(container, i, n);
+  }
+
+  private static String name(JsonNode item) {
+    return item.get("id").asText() + ":" + item.get("n").asInt();
+  }
+
+  private static TreeSet<String> names(int count, int n) {
+    return new TreeSet<>(IntStream.range(0, count).mapToObj(i -> "i" + i + ":" + n).toList());
+  }
+
+  /** Reads until nothing is new; the continuation goes into `token`. */
+  private static List<JsonNode> drain(CosmosContainer container, CosmosChangeFeedRequestOptions options, String[] token) {
+    List<JsonNode> out = new ArrayList<>();
+    for (FeedResponse<JsonNode> page : container.queryChangeFeed(options, JsonNode.class).iterableByPage()) {
+      out.addAll(page.getResults());
+      token[0] = page.getContinuationToken();
+    }
+    return out;
+  }
+
+  private static TreeSet<String> names(List<JsonNode> changes) {
+    TreeSet<String> out = new TreeSet<>(changes.stream().map(ChangeFeedTest::name).toList());
+    assertEquals(changes.size(), out.size(), "each item once");
+    return out;
+  }
+
+  @Test
+  void B70_beginning() throws Exception {
+    withContainer(definition(), 18000, container -> {
+      fill(container, 60, 0);
+      upsert(container, 7, 5);
+      container.deleteItem("i8", pk("k8"), null);
+      String[] token = {null};
+      List<JsonNode> changes =
+          drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromBeginning(FeedRange.forFullRange()).setMaxItemCount(7), token);
+      TreeSet<String> expected = names(60, 0);
+      expected.removeAll(List.of("i8:0", "i7:0"));
+      expected.add("i7:5");
+      assertEquals(expected, names(changes));
+      Map<String, Long> last = new HashMap<>();
+      for (JsonNode change : changes) {
+        long lsn = change.get("_lsn").asLong();
+        assertTrue(lsn > last.getOrDefault(change.get("pk").asText(), 0L));
+        last.put(change.get("pk").asText(), lsn);
+      }
+    });
+  }
+
+  @Test
+  void B71_starts() throws Exception {
+    withContainer(definition(), 18000, container -> {
+      fill(container, 20, 0);
+      String[] now = {null};
+      assertEquals(List.of(), drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromNow(FeedRange.forFullRange()), now));
+      Thread.sleep(2100);
+      Instant time = Instant.now();
+      Thread.sleep(1100);
+      fill(container, 5, 1);
+      assertEquals(names(5, 1), names(drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromContinuation(now[0]), now)));
+      String[] since = {null};
+      assertEquals(names(5, 1),
+          names(drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromPointInTime(time, FeedRange.forFullRange()), since)));
+      upsert(container, 99, 9);
+      assertEquals(List.of("i99:9"),
+          List.copyOf(names(drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromContinuation(since[0]), since))));
+    });
+  }
+
+  @Test
+  void B72_scopes() throws Exception {
+    withContainer(definition(), 18000, container -> {
+      fill(container, 60, 0);
+      List<JsonNode> all = new ArrayList<>();
+      List<FeedRange> ranges = container.getFeedRanges();
+      assertEquals(3, ranges.size());
+      for (FeedRange range : ranges)
+        all.addAll(drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromBeginning(range), new String[1]));
+      assertEquals(names(60, 0), names(all));
+      assertEquals(new TreeSet<>(List.of("i3:0", "i20:0", "i37:0", "i54:0")),
+          names(drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromBeginning(FeedRange.forLogicalPartition(pk("k3"))), new String[1])));
+    });
+  }
+
+  @Test
+  void B74_allVersions() throws Exception {
+    CosmosContainerProperties keeping = definition();
+    keeping.setChangeFeedPolicy(ChangeFeedPolicy.createAllVersionsAndDeletesPolicy(Duration.ofMinutes(10)));
+    withContainer(keeping, 18000, container -> {
+      assertEquals(Duration.ofMinutes(10), container.read().getProperties().getChangeFeedPolicy().getRetentionDurationForAllVersionsAndDeletesPolicy());
+      String[] token = {null};
+      assertEquals(List.of(), drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromNow(FeedRange.forFullRange()).allVersionsAndDeletes(), token));
+      upsert(container, 1, 1);
+      upsert(container, 1, 2);
+      container.deleteItem("i1", pk("k1"), null);
+      List<JsonNode> changes =
+          drain(container, CosmosChangeFeedRequestOptions.createForProcessingFromContinuation(token[0]).allVersionsAndDeletes(), token);
+      assertEquals(List.of("create", "replace", "delete"), changes.stream().map(c -> c.get("metadata").get("operationType").asText()).toList());
+      assertEquals(2, changes.get(2).get("previous").get("n").asInt());
+    });
+  }
+
+  // Processors.
+
+  /** One host with a client of its own, so that it can be cut off. */
+  private static final class Host {
+    final CosmosAsyncClient client = builder().key(KEY).contentResponseOnWriteEnabled(true).buildAsyncClient();
+    final List<JsonNode> seen = Collections.synchronizedList(new ArrayList<>());
+    final ChangeFeedProcessor processor;
+
+    Host(String name, CosmosDatabase database, String feed, String leases, boolean allVersions) {
+      ChangeFeedProcessorOptions options = new ChangeFeedProcessorOptions()
+          .setLeaseAcquireInterval(Duration.ofMillis(800))
+          .setLeaseRenewInterval(Duration.ofMillis(900))
+          .setLeaseExpirationInterval(Duration.ofSeconds(4))
+          .setFeedPollDelay(Duration.ofMillis(100))
+          .setStartFromBeginning(!allVersions)
+          .setMaxItemCount(10);
+      ChangeFeedProcessorBuilder builder = new ChangeFeedProcessorBuilder()
+          .hostName(name)
+          .feedContainer(client.getDatabase(database.getId()).getContainer(feed))
+          .leaseContainer(client.getDatabase(database.getId()).getContainer(leases))
+          .options(options);
+      if (allVersions) builder.handleAllVersionsAndDeletesChanges((List<ChangeFeedProcessorItem> items) -> items.forEach(i -> seen.add(i.toJsonNode())));
+      else builder.handleLatestVersionChanges((List<ChangeFeedProcessorItem> items) -> items.forEach(i -> seen.add(i.getCurrent())));
+      processor = builder.buildChangeFeedProcessor();
+      processor.start().block(Duration.ofSeconds(20));
+    }
+
+    List<JsonNode> changes() {
+      synchronized (seen) {
+        return List.copyOf(seen);
+      }
+    }
+
+    /** No farewell: renewals and polls just fail from here on. */
+    void die() {
+      client.close();
+    }
+
+    void stop() {
+      processor.stop().block(Duration.ofSeconds(20));
+      client.close();
+    }
+  }
+
+  private static void eventually(String what, BooleanSupplier holds) throws InterruptedException {
+    for (int i = 0; i < 300; i++) {
+      if (holds.getAsBoolean()) return;
+      Thread.sleep(100);
+    }
+    fail("not within 30 s: " + what);
+  }
+
+  private static CosmosContainerProperties leases() {
+    return definition(PartitionKeyDefinitionVersion.V2, "/id");
+  }
+
+  private static long owners(CosmosContainer leases, String host) {
+    return leases.queryItems("SELECT * FROM c WHERE c.Owner = '" + host + "'", new CosmosQueryRequestOptions(), ObjectNode.class).stream().count();
+  }
+
+  /** In order per key: the values of one item never go back, except to be repeated from some point. */
+  private static void expectOrder(List<JsonNode> changes) {
+    Map<String, Integer> last = new HashMap<>();
+    for (JsonNode change : changes) {
+      int n = change.get("n").asInt();
+      assertTrue(n >= last.getOrDefault(change.get("id").asText(), 0), () -> "order of " + change);
+      last.put(change.get("id").asText(), n);
+    }
+  }
+
+  @Test
+  void B76_processorsShareAndTakeOver() throws Exception {
+    withDatabase(database -> {
+      CosmosContainer feed = add(database, definition(), 18000);
+      CosmosContainer leases = add(database, leases(), 0);
+      fill(feed, 40, 1);
+      Host first = new Host("first", database, feed.getId(), leases.getId(), false);
+      eventually("the first host has all leases", () -> owners(leases, "first") == 3);
+      eventually("the first host saw all items", () -> new TreeSet<>(first.changes().stream().map(ChangeFeedTest::name).toList()).containsAll(names(40, 1)));
+      Host second = new Host("second", database, feed.getId(), leases.getId(), false);
+      eventually("the hosts share", () -> owners(leases, "second") >= 1 && owners(leases, "first") >= 1 && owners(leases, "first") + owners(leases, "second") == 3);
+      for (int n = 2; n <= 4; n++) fill(feed, 40, n);
+      eventually("both saw the changes", () -> {
+        TreeSet<String> seen = new TreeSet<>(first.changes().stream().map(ChangeFeedTest::name).toList());
+        seen.addAll(second.changes().stream().map(ChangeFeedTest::name).toList());
+        return seen.containsAll(names(40, 4));
+      });
+      assertFalse(second.changes().isEmpty());
+      first.die();
+      for (int n = 5; n <= 6; n++) fill(feed, 40, n);
+      eventually("the second host takes over", () -> owners(leases, "second") == 3);
+      eventually("the second host sees what the first one left",
+          () -> new TreeSet<>(second.changes().stream().map(ChangeFeedTest::name).toList()).containsAll(names(40, 6)));
+      expectOrder(first.changes());
+      expectOrder(second.changes());
+      second.stop();
+    });
+  }
+
+  @Test
+  void B77_processorOfAllVersions() throws Exception {
+    withDatabase(database -> {
+      CosmosContainerProperties keeping = definition();
+      keeping.setChangeFeedPolicy(ChangeFeedPolicy.createAllVersionsAndDeletesPolicy(Duration.ofMinutes(10)));
+      CosmosContainer feed = add(database, keeping, 18000);
+      CosmosContainer leases = add(database, leases(), 0);
+      Host host = new Host("only", database, feed.getId(), leases.getId(), true);
+      eventually("the host has all leases", () -> owners(leases, "only") == 3);
+      Thread.sleep(1500); // each lease's first poll fixes its "now"
+      fill(feed, 10, 1);
+      fill(feed, 10, 2);
+      for (int i = 0; i < 10; i++) feed.deleteItem("i" + i, pk("k" + i % 17), null);
+      eventually("all changes arrive", () -> host.changes().size() >= 30);
+      Map<String, List<String>> operations = new HashMap<>();
+      for (JsonNode change : host.changes()) {
+        String type = change.get("metadata").get("operationType").asText();
+        JsonNode item = type.equals("delete") ? change.get("previous") : change.get("current");
+        operations.computeIfAbsent(item.get("id").asText(), id -> new ArrayList<>()).add(type);
+      }
+      assertEquals(10, operations.size());
+      operations.forEach((id, types) -> assertEquals(List.of("create", "replace", "delete"), types, id));
+      host.stop();
+    });
+  }
+
+  @Test
+  void B78_estimatedLag() throws Exception {
+    withDatabase(database -> {
+      CosmosContainer feed = add(database, definition(), 0);
+      CosmosContainer leases = add(database, leases(), 0);
+      Host host = new Host("only", database, feed.getId(), leases.getId(), false);
+      fill(feed, 30, 1);
+      eventually("all is processed", () -> host.changes().size() >= 30);
+      eventually("no lag", () -> host.processor.getCurrentState().block().stream().mapToInt(ChangeFeedProcessorState::getEstimatedLag).sum() == 0);
+      host.processor.stop().block(Duration.ofSeconds(20));
+      Thread.sleep(300);
+      fill(feed, 30, 2);
+      int lag = host.processor.getCurrentState().block().stream().mapToInt(ChangeFeedProcessorState::getEstimatedLag).sum();
+      assertTrue(lag >= 29 && lag <= 31, "lag " + lag);
+      host.client.close();
+    });
+  }
+}
