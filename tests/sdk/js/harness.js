@@ -42,7 +42,7 @@ export function withContainer(body, definition = {}) {
 }
 
 /// One behaviour of BEHAVIOURS.md; the number leads the name so that subsets can be chosen by pattern.
-export const behaviour = (number, title, body) => test(`${number} ${title}`, { timeout: 60_000 }, body);
+export const behaviour = (number, title, body) => test(`${number} ${title}`, { timeout: 300_000 }, body);
 
 /// The operation must fail with this HTTP status (and sub-status); returns the error.
 export async function rejects(promise, status, substatus) {
