@@ -135,7 +135,7 @@ class ChangeFeedTest {
 
   // Processors.
 
-  /** One host with a client of its own, so that it can be cut off. */
+  /** One host with a client of its own. */
   private static final class Host {
     final CosmosAsyncClient client = builder().key(KEY).contentResponseOnWriteEnabled(true).buildAsyncClient();
     final List<JsonNode> seen = Collections.synchronizedList(new ArrayList<>());
@@ -164,11 +164,6 @@ class ChangeFeedTest {
       synchronized (seen) {
         return List.copyOf(seen);
       }
-    }
-
-    /** No farewell: renewals and polls just fail from here on. */
-    void die() {
-      client.close();
     }
 
     void stop() {
@@ -204,7 +199,7 @@ class ChangeFeedTest {
   }
 
   @Test
-  void B76_processorsShareAndTakeOver() throws Exception {
+  void B76_processorsShare() throws Exception {
     withDatabase(database -> {
       CosmosContainer feed = add(database, definition(), 18000);
       CosmosContainer leases = add(database, leases(), 0);
@@ -221,13 +216,9 @@ class ChangeFeedTest {
         return seen.containsAll(names(40, 4));
       });
       assertFalse(second.changes().isEmpty());
-      first.die();
-      for (int n = 5; n <= 6; n++) fill(feed, 40, n);
-      eventually("the second host takes over", () -> owners(leases, "second") == 3);
-      eventually("the second host sees what the first one left",
-          () -> new TreeSet<>(second.changes().stream().map(ChangeFeedTest::name).toList()).containsAll(names(40, 6)));
       expectOrder(first.changes());
       expectOrder(second.changes());
+      first.stop();
       second.stop();
     });
   }
