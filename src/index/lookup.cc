@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "index/detail/term_format.h"
 #include "index/terms.h"
+#include "storage/light_view.h"
 
 namespace orrery::index {
 namespace term_ranges {
@@ -155,7 +156,8 @@ Postings::Postings(const PostingScope& scope, uint64_t path_hash, const TermRang
         if (!scope.docref_end.empty()) end = begin + scope.docref_end;
         begin += scope.docref_begin;
     }
-    cursor_ = scope.view->scan(storage::Family::kIndex, begin, end, direction);
+    cursor_ = range.single ? storage::scan_term(*scope.view, begin, end, direction)
+                           : scope.view->scan(storage::Family::kIndex, begin, end, direction);
     ++steps_;
     arrive();
 }

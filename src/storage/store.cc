@@ -29,8 +29,10 @@ struct OwnState {
 
 Status each_own_key(const Database& database, Family family, const std::string& prefix,
                     const std::function<bool(PartitionId, std::string_view)>& found) {
+    rocksdb::ReadOptions options;
+    options.total_order_seek = true;
     const std::unique_ptr<rocksdb::Iterator> iterator(
-        database.db().NewIterator(rocksdb::ReadOptions(), database.family(family)));
+        database.db().NewIterator(options, database.family(family)));
     for (iterator->Seek(prefix); iterator->Valid() && iterator->key().starts_with(prefix);
          iterator->Next()) {
         const auto partition =
@@ -264,6 +266,7 @@ private:
 Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
     TRY(std::shared_ptr<Database> database, Database::open(options));
     TRY(OwnState state, read_own_state(*database));
+    database->set_last_table(state.last_table);
     return std::unique_ptr<Store>(
         std::make_unique<StoreImpl>(options, std::move(database), std::move(state)));
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "storage/fault_file_system.h"
+#include "storage/light_view.h"
 #include "storage/store_test_support.h"
 
 namespace orrery::storage {
@@ -19,6 +20,9 @@ using testing::index_key;
 
 constexpr PartitionId kPartitions = 3;
 constexpr uint64_t kItems = 40;
+constexpr uint64_t kFirstPath = 7;
+constexpr uint64_t kPaths = 3;
+constexpr size_t kDocrefBytes = 16;
 
 /// A toy partition: an item is a set of terms; the log keeps what each commit replaced. It shows
 /// how a real one keeps derived state right through crashes.
@@ -38,7 +42,9 @@ std::string item_key(PartitionId partition, uint64_t item) {
     return keys::item(partition, Docref("12345678", item));
 }
 std::string term_key(PartitionId partition, int term, uint64_t item) {
-    return index_key(partition, 7 + static_cast<uint64_t>(term % 3), std::to_string(term), item);
+    // As a string term: type byte, text, end.
+    return index_key(partition, kFirstPath + static_cast<uint64_t>(term) % kPaths,
+                     "\x50" + std::to_string(term), item);
 }
 std::string counter_key(PartitionId partition) {
     return keys::index_path(partition, 1);
@@ -162,7 +168,81 @@ std::vector<std::pair<std::string, std::string>> entries(Cursor& cursor) {
     return out;
 }
 
+/// Entries by term: number, and whether one of them is partial.
+using Counted = std::map<std::string, std::pair<uint64_t, bool>>;
+
+Counted count_terms(const std::map<std::string, std::string>& index, const std::string& path) {
+    Counted out;
+    for (auto it = index.lower_bound(path); it != index.end() && it->first.starts_with(path);
+         ++it) {
+        const size_t term_bytes = it->first.size() - path.size() - kDocrefBytes;
+        auto& [count, partial] = out[it->first.substr(path.size(), term_bytes)];
+        ++count;
+        partial |= !it->second.empty();
+    }
+    return out;
+}
+
+/// Counts per term, whole paths and single terms, agree with the entries wherever the store has
+/// them. Returns how often it did.
+int expect_counts(const View& view, const std::map<std::string, std::string>& index) {
+    int compared = 0;
+    for (PartitionId partition = 1; partition <= kPartitions; ++partition) {
+        for (uint64_t i = 0; i < kPaths; ++i) {
+            const std::string path =
+                keys::index_path(partition, kFirstPath + i + keys::kReservedPathHashes);
+            const Counted expected = count_terms(index, path);
+            note_walk(view, path, 100);
+            const auto counts = term_counts(view, path, kDocrefBytes, "", "", 100);
+            EXPECT_TRUE(counts.ok());
+            if (!counts.ok() || !*counts) continue;
+            ++compared;
+            Counted found;
+            (*counts)->each([&](std::string_view term, uint64_t count, bool partial) {
+                // A term that once had a partial entry may still be called so.
+                const auto it = expected.find(std::string(term));
+                EXPECT_TRUE(partial || it == expected.end() || !it->second.second);
+                found[std::string(term)] = {count, it != expected.end() && it->second.second};
+            });
+            EXPECT_EQ(found, expected);
+            for (const auto& [term, count] : expected) {
+                const auto one = term_counts(view, path, kDocrefBytes, term, term + '\xFF', 100);
+                if (!one.ok() || !*one) continue;
+                uint64_t sum = 0;
+                (*one)->each([&](std::string_view, uint64_t n, bool) { sum += n; });
+                EXPECT_EQ(sum, count.first);
+            }
+        }
+    }
+    return compared;
+}
+
+/// One term's entries, through the filters; and the same within a budget.
+void expect_term(const View& view, const std::map<std::string, std::string>& index,
+                 std::mt19937_64& random) {
+    std::string begin = term_key(static_cast<PartitionId>(1 + random() % kPartitions),
+                                 static_cast<int>(random() % 32), 0);
+    begin.resize(begin.size() - kDocrefBytes);
+    const std::string end = begin + std::string(kDocrefBytes + 1, '\xFF');
+    std::vector<std::pair<std::string, std::string>> expected(index.lower_bound(begin),
+                                                              index.lower_bound(end));
+    ASSERT_EQ(entries(*scan_term(view, begin, end)), expected);
+    auto backward = entries(*scan_term(view, begin, end, Direction::kBackward));
+    std::reverse(backward.begin(), backward.end());
+    ASSERT_EQ(backward, expected);
+    ReadBudget budget{.steps_left = random() % 200};
+    const auto light = in_memory(view, budget);
+    std::vector<std::pair<std::string, std::string>> found;
+    const auto cursor = scan_term(*light, begin, end);
+    for (; cursor->valid(); cursor->next()) found.emplace_back(cursor->key(), cursor->value());
+    ASSERT_EQ(cursor->status().ok(), !budget.exceeded);
+    if (!budget.exceeded) {
+        ASSERT_EQ(found, expected);
+    }
+}
+
 /// Index, counters and items of the view agree with the model, in both directions and after seeks.
+int counts_compared = 0;
 void expect_equal(const View& view, const Model& model, std::mt19937_64& random) {
     ASSERT_EQ(read_model(view).items, model.items);
     const auto index = model.index();
@@ -198,6 +278,8 @@ void expect_equal(const View& view, const Model& model, std::mt19937_64& random)
         }
         ASSERT_EQ((*view.get(Family::kIndex, target)).has_value(), index.contains(target));
     }
+    for (int i = 0; i < 5; ++i) expect_term(view, index, random);
+    counts_compared += expect_counts(view, index);
     for (PartitionId partition = 1; partition <= kPartitions; ++partition) {
         const auto count = view.count(counter_key(partition));
         ASSERT_EQ(count->items, model.count(partition).items);
@@ -257,6 +339,7 @@ TEST(StoreModel, RandomOperationsViewsFlushesAndReopens) {
         held.clear();
         ASSERT_TRUE(store.close().ok());
     }
+    EXPECT_GT(counts_compared, 100);
 }
 
 /// Writers run until the power goes. Every acknowledged state must be there afterwards, and what is

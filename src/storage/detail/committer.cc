@@ -411,6 +411,7 @@ void Committer::write_table(const FrozenTablePtr& table) {
         fail("an index table could not be written: " + database_->explain(status));
         return;
     }
+    database_->term_columns().apply(*run);
     queue_.post([this, number = table->number] { on_table_written(number); });
 }
 

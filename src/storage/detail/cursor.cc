@@ -8,59 +8,101 @@
 namespace orrery::storage::detail {
 namespace {
 
-/// A walk over one family on disk, bounded by RocksDB.
+/// A walk over one family on disk, bounded by RocksDB. Iterators over `index` are borrowed from the
+/// pool where the view's files are those of others.
 class DiskCursor final : public Cursor {
 public:
-    DiskCursor(std::shared_ptr<const View> view, const Database& database,
-               rocksdb::ReadOptions options, Family family, std::string_view begin,
-               std::string_view end, Direction direction)
+    DiskCursor(std::shared_ptr<const ViewImpl> view, const ViewImpl::Range& range)
         : view_(std::move(view)),
-          database_(database),
-          begin_(begin),
-          end_(end),
-          direction_(direction) {
-        begin_slice_ = begin_;
-        end_slice_ = end_;
-        options.iterate_lower_bound = &begin_slice_;
-        if (!end_.empty()) options.iterate_upper_bound = &end_slice_;
-        iterator_.reset(database.db().NewIterator(options, database.family(family)));
-        direction == Direction::kForward ? iterator_->SeekToFirst() : iterator_->SeekToLast();
+          database_(view_->database()),
+          budget_(range.budget),
+          pooled_(range.family == Family::kIndex && view_->index_files().generation != 0 &&
+                  !range.end.empty()),
+          forward_(range.direction == Direction::kForward) {
+        if (budget_ != nullptr && !budget_->spend(kSearchSteps)) return;
+        obtain(range);
+        source_->lower.assign(range.begin);
+        source_->upper.assign(range.end);
+        source_->lower_slice = source_->lower;
+        source_->upper_slice = source_->upper;
+        iterator_ = source_->iterator.get();
+        forward_ ? iterator_->SeekToFirst() : iterator_->SeekToLast();
         arrive();
     }
+    ~DiskCursor() override {
+        if (pooled_ && source_ != nullptr && iterator_->status().ok())
+            database_.index_iterators().give_back(std::move(source_));
+    }
+    DiskCursor(const DiskCursor&) = delete;
+    DiskCursor& operator=(const DiskCursor&) = delete;
 
     bool valid() const override { return valid_; }
     std::string_view key() const override { return key_; }
     std::string_view value() const override { return view_of(iterator_->value()); }
     void next() override {
-        direction_ == Direction::kForward ? iterator_->Next() : iterator_->Prev();
+        if (budget_ != nullptr && !budget_->spend(1 + value().size() / kBytesPerStep)) {
+            valid_ = false;
+            return;
+        }
+        forward_ ? iterator_->Next() : iterator_->Prev();
         arrive();
     }
     void seek(std::string_view key) override {
-        direction_ == Direction::kForward ? iterator_->Seek(slice(key))
-                                          : iterator_->SeekForPrev(slice(key));
+        if (budget_ != nullptr && !budget_->spend(kSearchSteps)) {
+            valid_ = false;
+            return;
+        }
+        forward_ ? iterator_->Seek(slice(key)) : iterator_->SeekForPrev(slice(key));
         arrive();
     }
     Status status() const override {
+        if (budget_ != nullptr && budget_->exceeded) return Status(over_budget());
         const rocksdb::Status status = iterator_->status();
         if (status.ok()) return {};
         return Status(errors::internal(database_.explain(status)));
     }
 
 private:
+    void obtain(const ViewImpl::Range& range) {
+        // Walking back needs every file, also those without the term.
+        const IteratorKind kind{view_->index_files().generation, range.one_term && forward_,
+                                budget_ != nullptr};
+        IteratorPool& pool = database_.index_iterators();
+        if (pooled_) source_ = pool.take(kind);
+        if (source_ != nullptr) return;
+        source_ = std::make_unique<PooledIterator>();
+        source_->kind = kind;
+        if (pooled_) source_->epoch = pool.epoch();
+        // RocksDB looks at the bounds now and then: they must be set before.
+        source_->lower.assign(range.begin);
+        source_->upper.assign(range.end);
+        source_->lower_slice = source_->lower;
+        source_->upper_slice = source_->upper;
+        rocksdb::ReadOptions options = view_->read_options(budget_);
+        options.total_order_seek = !kind.one_term;
+        options.iterate_lower_bound = &source_->lower_slice;
+        if (!range.end.empty()) options.iterate_upper_bound = &source_->upper_slice;
+        source_->iterator.reset(
+            database_.db().NewIterator(options, database_.family(range.family)));
+    }
+
     /// Asks RocksDB once per step, not once per question.
     void arrive() {
         valid_ = iterator_->Valid();
-        if (valid_) key_ = view_of(iterator_->key());
+        if (valid_) {
+            key_ = view_of(iterator_->key());
+        } else if (budget_ != nullptr && iterator_->status().IsIncomplete()) {
+            budget_->exceeded = true;
+        }
     }
 
-    const std::shared_ptr<const View> view_;
+    const std::shared_ptr<const ViewImpl> view_;
     const Database& database_;  // kept by the view
-    const std::string begin_;
-    const std::string end_;
-    const Direction direction_;
-    rocksdb::Slice begin_slice_;
-    rocksdb::Slice end_slice_;
-    std::unique_ptr<rocksdb::Iterator> iterator_;
+    ReadBudget* const budget_;
+    const bool pooled_;
+    const bool forward_;
+    PooledIteratorPtr source_;
+    rocksdb::Iterator* iterator_ = nullptr;
     bool valid_ = false;
     std::string_view key_;
 };
@@ -80,12 +122,14 @@ struct Source {
 class IndexCursor final : public Cursor {
 public:
     IndexCursor(std::unique_ptr<DiskCursor> disk, const std::vector<RunPtr>& runs,
-                std::string_view begin, std::string_view end, Direction direction)
-        : disk_(std::move(disk)), forward_(direction == Direction::kForward) {
+                const ViewImpl::Range& range)
+        : disk_(std::move(disk)),
+          budget_(range.budget),
+          forward_(range.direction == Direction::kForward) {
         for (size_t i = 0; i < runs.size(); ++i) {
             const Run& run = *runs[i];
-            const size_t from = run.lower_bound(begin);
-            const size_t to = end.empty() ? run.size() : run.lower_bound(end);
+            const size_t from = run.lower_bound(range.begin);
+            const size_t to = range.end.empty() ? run.size() : run.lower_bound(range.end, from);
             if (from < to) sources_.push_back({&run, from, to, forward_ ? from : to, i, {}});
         }
         rebuild_heap();
@@ -169,6 +213,10 @@ private:
 
     void settle() {
         while (true) {
+            if (budget_ != nullptr && !budget_->spend(1)) {
+                state_ = State::kEnd;
+                return;
+            }
             skip_reserved();
             const bool on_disk = disk_->valid();
             // Damage on disk must not look like an end: stop here, status() says why.
@@ -206,6 +254,7 @@ private:
     };
 
     const std::unique_ptr<DiskCursor> disk_;
+    ReadBudget* const budget_;
     const bool forward_;
     std::vector<Source> sources_;
     std::vector<Source*> heap_;
@@ -216,14 +265,17 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Cursor> make_cursor(std::shared_ptr<const View> view, const Database& database,
-                                    const rocksdb::ReadOptions& options, Family family,
-                                    const std::vector<RunPtr>& runs, std::string_view begin,
-                                    std::string_view end, Direction direction) {
-    auto disk = std::make_unique<DiskCursor>(std::move(view), database, options, family, begin, end,
-                                             direction);
-    if (family != Family::kIndex) return disk;
-    return std::make_unique<IndexCursor>(std::move(disk), runs, begin, end, direction);
+std::unique_ptr<Cursor> make_cursor(std::shared_ptr<const ViewImpl> view,
+                                    const ViewImpl::Range& range) {
+    const std::vector<RunPtr>& runs = view->runs();
+    auto disk = std::make_unique<DiskCursor>(std::move(view), range);
+    if (range.family != Family::kIndex) return disk;
+    return std::make_unique<IndexCursor>(std::move(disk), runs, range);
+}
+
+std::unique_ptr<Cursor> make_disk_cursor(std::shared_ptr<const ViewImpl> view,
+                                         const ViewImpl::Range& range) {
+    return std::make_unique<DiskCursor>(std::move(view), range);
 }
 
 }  // namespace orrery::storage::detail

@@ -47,14 +47,26 @@ public:
                               bool* auto_recovery) override {
         *auto_recovery = false;
     }
+    void OnCompactionCompleted(rocksdb::DB* /*db*/,
+                               const rocksdb::CompactionJobInfo& info) override {
+        if (info.cf_name != family_name(Family::kIndex)) return;
+        const std::lock_guard lock(mutex_);
+        if (files_changed_) files_changed_();
+    }
     void set(std::function<void(const rocksdb::Status&)> callback) {
         const std::lock_guard lock(mutex_);
         callback_ = std::move(callback);
+    }
+    /// Called when files of `index` have been replaced by others.
+    void on_files_changed(std::function<void()> callback) {
+        const std::lock_guard lock(mutex_);
+        files_changed_ = std::move(callback);
     }
 
 private:
     std::mutex mutex_;
     std::function<void(const rocksdb::Status&)> callback_;
+    std::function<void()> files_changed_;
 };
 
 Result<std::shared_ptr<Database>> Database::open(const StoreOptions& options) {
@@ -134,6 +146,7 @@ Status Database::open_database(const StoreOptions& options) {
     db_options.listeners.push_back(listener_);
     const std::shared_ptr<rocksdb::Cache> cache =
         rocksdb::NewLRUCache(options.block_cache_bytes, 4, false, 0.5);
+    term_columns_ = std::make_unique<TermColumns>(cache);
 
     std::vector<std::string> present;
     if (rocksdb::DB::ListColumnFamilies(db_options, folder_, &present).ok()) {
@@ -185,6 +198,7 @@ Status Database::open_database(const StoreOptions& options) {
     }
     db_.reset(db);
     std::copy(handles.begin(), handles.end(), families_.begin());
+    listener_->on_files_changed([this] { index_iterators_.clear(); });
     return {};
 }
 
@@ -255,6 +269,15 @@ Result<std::optional<std::string>> Database::get(const rocksdb::ReadOptions& opt
     return errors::internal(explain(status));
 }
 
+/// Done before the snapshot = begun after it: nothing was under way in between.
+const rocksdb::Snapshot* Database::take_snapshot(IndexFiles& files) const {
+    const uint64_t done = ingests_done_;
+    const rocksdb::Snapshot* const snapshot = db_->GetSnapshot();
+    const uint64_t table = last_table_;
+    if (done == ingests_begun_) files = {done, table};
+    return snapshot;
+}
+
 std::string Database::explain(const rocksdb::Status& status) const {
     const std::string text = status.ToString();
     if (status.IsNoSpace() || text.find("No space left") != std::string::npos) {
@@ -313,6 +336,8 @@ rocksdb::Status Database::close() {
     rocksdb::Status closed;
     if (db_ != nullptr) {
         listener_->set(nullptr);
+        listener_->on_files_changed(nullptr);
+        index_iterators_.clear();
         rocksdb::CancelAllBackgroundWork(db_.get(), true);
         for (rocksdb::ColumnFamilyHandle*& handle : families_) {
             if (handle != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();

@@ -13,7 +13,9 @@
 #include <mutex>
 #include <string>
 
+#include "storage/detail/iterator_pool.h"
 #include "storage/detail/partition_filter.h"
+#include "storage/detail/term_columns.h"
 #include "storage/detail/wal_recovery.h"
 #include "storage/store.h"
 
@@ -48,6 +50,32 @@ public:
     /// Number of the session's first commit group (check_wal() relies on dense numbers).
     uint64_t first_group_number() const { return first_group_number_; }
     PartitionFilter& filter() const { return *filter_; }
+    IteratorPool& index_iterators() const { return index_iterators_; }
+    TermColumns& term_columns() const { return *term_columns_; }
+
+    /// Held while files are ingested into `index`: their generation changes.
+    class IndexIngest {
+    public:
+        explicit IndexIngest(Database& database) : database_(database) {
+            ++database_.ingests_begun_;
+        }
+        /// What came was this index table.
+        void set_table(uint64_t table) { database_.last_table_ = table; }
+        ~IndexIngest() { ++database_.ingests_done_; }
+        IndexIngest(const IndexIngest&) = delete;
+        IndexIngest& operator=(const IndexIngest&) = delete;
+
+    private:
+        Database& database_;
+    };
+    /// What a snapshot has of `index`. 0: files came while it was taken, it may or may not have them.
+    struct IndexFiles {
+        uint64_t generation = 0;
+        uint64_t table = 0;  ///< the newest table
+    };
+    const rocksdb::Snapshot* take_snapshot(IndexFiles& files) const;
+    /// Of an open database, before anything is ingested.
+    void set_last_table(uint64_t table) { last_table_ = table; }
 
     /// With a read tier of memory, `missed` (then required) says that a file would have to be read.
     Result<std::optional<std::string>> get(const rocksdb::ReadOptions& options, Family family,
@@ -95,6 +123,11 @@ private:
     rocksdb::Options index_table_options_;
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> families_{};
+    mutable IteratorPool index_iterators_;
+    std::unique_ptr<TermColumns> term_columns_;
+    std::atomic<uint64_t> ingests_begun_{1};
+    std::atomic<uint64_t> ingests_done_{1};
+    std::atomic<uint64_t> last_table_{0};
     std::mutex release_mutex_;
     std::function<void()> release_callback_;
 };

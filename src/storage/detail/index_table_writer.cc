@@ -110,7 +110,9 @@ rocksdb::Status write_index_table(Database& database, const Run& run,
         ingest.move_files = true;
         ingest.allow_blocking_flush = false;
         ingest.write_global_seqno = false;
+        Database::IndexIngest ingesting(database);
         status = database.db().IngestExternalFile(database.family(Family::kIndex), {path}, ingest);
+        if (status.ok()) ingesting.set_table(options.number);
     }
     // After a move this is a second name of the same file.
     database.file_system().DeleteFile(path, {}, nullptr).PermitUncheckedError();

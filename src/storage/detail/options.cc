@@ -4,6 +4,7 @@
 
 #include "storage/detail/database.h"
 #include "storage/detail/info_log.h"
+#include "storage/detail/term_prefix.h"
 
 namespace orrery::storage::detail {
 namespace {
@@ -120,6 +121,13 @@ rocksdb::ColumnFamilyOptions family_options(Family family,
     if (shape.point_reads) {
         table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
         table.whole_key_filtering = true;
+        table.optimize_filters_for_memory = true;
+    }
+    if (family == Family::kIndex) {
+        // A search for one term looks into the files that have it.
+        out.prefix_extractor = term_prefix();
+        table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+        table.whole_key_filtering = false;
         table.optimize_filters_for_memory = true;
     }
     out.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

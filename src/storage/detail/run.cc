@@ -161,9 +161,19 @@ size_t Run::bytes() const {
     return bytes;
 }
 
-size_t Run::lower_bound(std::string_view key) const {
-    size_t low = 0;
+size_t Run::lower_bound(std::string_view key, size_t from) const {
+    size_t low = from;
     size_t high = entries_.size();
+    if (from > 0) {
+        // What is asked for second is mostly near.
+        for (size_t step = 1; low + step < high; step *= 2) {
+            if (this->key(low + step) >= key) {
+                high = low + step;
+                break;
+            }
+            low += step;
+        }
+    }
     while (low < high) {
         const size_t middle = (low + high) / 2;
         if (this->key(middle) < key) {
@@ -214,6 +224,9 @@ RunPtr sort_run(uint64_t table, const std::vector<IndexDelta>& deltas,
     });
     auto run = std::make_shared<Run>(table);
     run->reserve(count, key_bytes);
+    if (std::any_of(deltas.begin(), deltas.end(),
+                    [](const IndexDelta& delta) { return delta.repeats() && !delta.empty(); }))
+        run->set_vague();
     for (size_t i = 0; i < items.size();) {
         const SortItem& oldest = items[i];
         size_t newest = i;
@@ -240,6 +253,8 @@ RunPtr merge_runs(const std::vector<RunPtr>& runs) {
     }
     auto merged = std::make_shared<Run>(runs[0]->table());
     merged->reserve(count, key_bytes);
+    if (std::any_of(runs.begin(), runs.end(), [](const RunPtr& run) { return run->is_vague(); }))
+        merged->set_vague();
     for (RunMerger merger(runs); !merger.done();) {
         const std::string_view key = merger.key();
         const bool born = merger.born();

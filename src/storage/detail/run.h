@@ -27,6 +27,9 @@ public:
     void reserve(size_t entries, size_t key_bytes);
     /// Keys in ascending order.
     void append(std::string_view key, Change change, bool born);
+    /// A change may add what is there already or remove what is not (IndexDelta::may_repeat).
+    void set_vague() { vague_ = true; }
+    bool is_vague() const { return vague_; }
     void set_counters(CounterSums counters) { counters_ = std::move(counters); }
 
     uint64_t table() const { return table_; }
@@ -41,8 +44,8 @@ public:
     size_t key_bytes() const { return keys_.size(); }
     size_t bytes() const;
 
-    /// Index of the first entry >= `key`.
-    size_t lower_bound(std::string_view key) const;
+    /// Index of the first entry >= `key`, which is known to be at `from` or later.
+    size_t lower_bound(std::string_view key, size_t from = 0) const;
     /// Sum of one counter in this run.
     Count counter(std::string_view key) const;
 
@@ -55,6 +58,7 @@ private:
     std::string keys_;
     std::vector<Entry> entries_;
     CounterSums counters_;
+    bool vague_ = false;
 };
 using RunPtr = std::shared_ptr<const Run>;
 

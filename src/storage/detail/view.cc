@@ -1,14 +1,55 @@
 #include "storage/detail/view.h"
 
+#include "base/bytes.h"
 #include "base/errors.h"
 #include "storage/detail/own_keys.h"
 
 namespace orrery::storage::detail {
+namespace {
+
+/// A view that reads within a budget. The work is done by the view behind it.
+class BudgetView final : public ViewBase {
+public:
+    BudgetView(std::shared_ptr<const ViewImpl> view, ReadBudget& budget)
+        : view_(std::move(view)), budget_(&budget) {}
+
+    const ViewImpl& impl() const override { return *view_; }
+    ReadBudget* budget() const override { return budget_; }
+    uint64_t commit_number() const override { return view_->commit_number(); }
+    Result<std::optional<std::string>> get(Family family, std::string_view key) const override {
+        return view_->read(family, key, budget_);
+    }
+    Result<std::optional<std::string>> get_in_memory(Family family, std::string_view key,
+                                                     bool& missed) const override {
+        return view_->get_in_memory(family, key, missed);
+    }
+    Result<std::vector<std::optional<std::string>>> multi_get(
+        Family family, const std::vector<std::string>& keys) const override {
+        return view_->read_many(family, keys, budget_);
+    }
+    std::unique_ptr<Cursor> scan(Family family, std::string_view begin, std::string_view end,
+                                 Direction direction) const override {
+        return view_->cursor({family, begin, end, direction, false, budget_});
+    }
+    Result<Count> count(std::string_view counter_key) const override {
+        return view_->sum(counter_key, budget_);
+    }
+
+private:
+    const std::shared_ptr<const ViewImpl> view_;
+    ReadBudget* const budget_;
+};
+
+}  // namespace
+
+Error over_budget() {
+    return errors::internal("A read went beyond its budget.");
+}
 
 ViewImpl::ViewImpl(std::shared_ptr<Database> database, std::vector<RunPtr> runs,
                    uint64_t commit_number)
     : database_(std::move(database)),
-      snapshot_(database_->db().GetSnapshot()),
+      snapshot_(database_->take_snapshot(index_files_)),
       runs_(std::move(runs)),
       commit_number_(commit_number) {}
 
@@ -17,26 +58,45 @@ ViewImpl::~ViewImpl() {
     database_->view_released();
 }
 
-rocksdb::ReadOptions ViewImpl::read_options() const {
+rocksdb::ReadOptions ViewImpl::read_options(const ReadBudget* budget) const {
     rocksdb::ReadOptions options;
     options.snapshot = snapshot_;
+    if (budget != nullptr) options.read_tier = rocksdb::kBlockCacheTier;
     return options;
 }
 
-Result<std::optional<std::string>> ViewImpl::get(Family family, std::string_view key) const {
-    if (family == Family::kIndex) return get_index(key);
-    return database_->get(read_options(), family, key);
+ViewPtr ViewImpl::with_budget(ReadBudget& budget) const {
+    return std::make_shared<BudgetView>(shared_from_this(), budget);
+}
+
+Result<std::optional<std::string>> ViewImpl::get_disk(Family family, std::string_view key,
+                                                      ReadBudget* budget) const {
+    if (budget == nullptr) return database_->get(read_options(nullptr), family, key);
+    if (!budget->spend(kGetSteps)) return over_budget();
+    bool missed = false;
+    TRY(auto value, database_->get(read_options(budget), family, key, &missed));
+    if (missed || (value && !budget->spend(value->size() / kBytesPerStep))) {
+        budget->exceeded = true;
+        return over_budget();
+    }
+    return value;
+}
+
+Result<std::optional<std::string>> ViewImpl::read(Family family, std::string_view key,
+                                                  ReadBudget* budget) const {
+    return family == Family::kIndex ? get_index(key, budget) : get_disk(family, key, budget);
 }
 
 Result<std::optional<std::string>> ViewImpl::get_in_memory(Family family, std::string_view key,
                                                            bool& missed) const {
     CHECK(family != Family::kIndex);
-    rocksdb::ReadOptions options = read_options();
+    rocksdb::ReadOptions options = read_options(nullptr);
     options.read_tier = rocksdb::kBlockCacheTier;
     return database_->get(options, family, key, &missed);
 }
 
-Result<std::optional<std::string>> ViewImpl::get_index(std::string_view key) const {
+Result<std::optional<std::string>> ViewImpl::get_index(std::string_view key,
+                                                       ReadBudget* budget) const {
     for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
         const size_t i = (*run)->lower_bound(key);
         if (i == (*run)->size() || (*run)->key(i) != key) continue;
@@ -49,28 +109,34 @@ Result<std::optional<std::string>> ViewImpl::get_index(std::string_view key) con
                 return std::optional<std::string>(std::string(kPartialTerm));
         }
     }
-    return database_->get(read_options(), Family::kIndex, key);
+    return get_disk(Family::kIndex, key, budget);
 }
 
-Result<std::vector<std::optional<std::string>>> ViewImpl::multi_get(
-    Family family, const std::vector<std::string>& keys) const {
+Result<std::vector<std::optional<std::string>>> ViewImpl::read_many(
+    Family family, const std::vector<std::string>& keys, ReadBudget* budget) const {
     std::vector<std::optional<std::string>> out(keys.size());
     if (family == Family::kIndex) {
         for (size_t i = 0; i < keys.size(); ++i) {
-            TRY(out[i], get_index(keys[i]));
+            TRY(out[i], get_index(keys[i], budget));
         }
         return out;
     }
+    if (budget != nullptr && !budget->spend(kGetSteps * keys.size())) return over_budget();
     std::vector<rocksdb::Slice> slices;
     slices.reserve(keys.size());
     for (const std::string& key : keys) slices.push_back(slice(key));
     std::vector<rocksdb::PinnableSlice> values(keys.size());
     std::vector<rocksdb::Status> statuses(keys.size());
-    database_->db().MultiGet(read_options(), database_->family(family), keys.size(), slices.data(),
-                             values.data(), statuses.data());
+    database_->db().MultiGet(read_options(budget), database_->family(family), keys.size(),
+                             slices.data(), values.data(), statuses.data());
     for (size_t i = 0; i < keys.size(); ++i) {
         if (statuses[i].ok()) {
             out[i].emplace(values[i].data(), values[i].size());
+            if (budget != nullptr && !budget->spend(values[i].size() / kBytesPerStep))
+                return over_budget();
+        } else if (budget != nullptr && statuses[i].IsIncomplete()) {
+            budget->exceeded = true;
+            return over_budget();
         } else if (!statuses[i].IsNotFound()) {
             return errors::internal(database_->explain(statuses[i]));
         }
@@ -78,17 +144,14 @@ Result<std::vector<std::optional<std::string>>> ViewImpl::multi_get(
     return out;
 }
 
-std::unique_ptr<Cursor> ViewImpl::scan(Family family, std::string_view begin, std::string_view end,
-                                       Direction direction) const {
-    return make_cursor(shared_from_this(), *database_, read_options(), family, runs_, begin, end,
-                       direction);
+std::unique_ptr<Cursor> ViewImpl::cursor(const Range& range) const {
+    return make_cursor(shared_from_this(), range);
 }
 
 /// The sum on disk says up to which table it counts. So a snapshot taken while a table is being
 /// ingested, which may or may not have it, still counts every change once.
-Result<Count> ViewImpl::count(std::string_view counter_key) const {
-    TRY(const std::optional<std::string> value,
-        database_->get(read_options(), Family::kIndex, counter_key));
+Result<Count> ViewImpl::sum(std::string_view counter_key, ReadBudget* budget) const {
+    TRY(const std::optional<std::string> value, get_disk(Family::kIndex, counter_key, budget));
     StoredCounter stored;
     if (value) {
         const std::optional<StoredCounter> decoded = decode_counter(*value);
@@ -106,4 +169,103 @@ Result<Count> ViewImpl::count(std::string_view counter_key) const {
     return sum;
 }
 
+Result<std::optional<TermCounts>> ViewImpl::counts(std::string_view path, size_t docref_bytes,
+                                                   std::string_view begin, std::string_view end,
+                                                   uint64_t cost, ReadBudget* budget) const {
+    // While a table comes, nobody can say which entries the snapshot has.
+    if (index_files_.generation == 0) return std::optional<TermCounts>();
+    TermColumns& columns = database_->term_columns();
+    TermCounts out;
+    out.column = columns.find(path, index_files_.table);
+    if (out.column == nullptr) {
+        if (budget != nullptr || !columns.is_worthwhile(path, cost))
+            return std::optional<TermCounts>();
+        TRY(out.column, make_column(path, docref_bytes, cost));
+        if (out.column == nullptr) return std::optional<TermCounts>();
+    }
+    std::vector<const Run*> newer;
+    for (const RunPtr& run : runs_)
+        if (run->table() > index_files_.table) newer.push_back(run.get());
+    auto changes = count_changes(newer, path, begin, end, docref_bytes);
+    if (!changes) return std::optional<TermCounts>();
+    out.changes = std::move(*changes);
+    out.first = begin.empty() ? 0 : out.column->lower_bound(begin);
+    out.last = end.empty() ? out.column->size() : out.column->lower_bound(end);
+    if (budget != nullptr && !budget->spend(out.changes.size() + out.last - out.first))
+        return over_budget();
+    return std::optional<TermCounts>(std::move(out));
+}
+
+/// Null: larger than the cache may hold.
+Result<std::shared_ptr<const TermColumn>> ViewImpl::make_column(std::string_view path,
+                                                                size_t docref_bytes,
+                                                                uint64_t cost) const {
+    TermColumns& columns = database_->term_columns();
+    const size_t bytes_max = columns.column_bytes_max();
+    auto column = std::make_shared<TermColumn>();
+    const std::string end = prefix_successor(path);
+    const auto disk = make_disk_cursor(
+        shared_from_this(), {Family::kIndex, path, end, Direction::kForward, false, nullptr});
+    std::string term;
+    uint64_t count = 0;
+    bool partial = false;
+    for (; disk->valid(); disk->next()) {
+        const std::string_view rest = disk->key().substr(path.size());
+        if (rest.size() <= docref_bytes) return errors::internal("An index key is damaged.");
+        const std::string_view found = rest.substr(0, rest.size() - docref_bytes);
+        if (found != term || count == 0) {
+            if (count > 0) column->append(term, count, partial);
+            if (column->bytes().size() + 8 * column->size() > bytes_max) {
+                columns.refuse(path, cost);
+                return std::shared_ptr<const TermColumn>();
+            }
+            term.assign(found);
+            count = 0;
+            partial = false;
+        }
+        ++count;
+        partial |= !disk->value().empty();
+    }
+    TRY_STATUS(disk->status());
+    if (count > 0) column->append(term, count, partial);
+    column->shrink();
+    columns.insert(path, {index_files_.table, docref_bytes, column});
+    return std::shared_ptr<const TermColumn>(std::move(column));
+}
+
 }  // namespace orrery::storage::detail
+
+namespace orrery::storage {
+namespace {
+
+const detail::ViewBase& base(const View& view) {
+    return static_cast<const detail::ViewBase&>(view);
+}
+
+}  // namespace
+
+ViewPtr in_memory(const View& view, ReadBudget& budget) {
+    return base(view).impl().with_budget(budget);
+}
+
+ReadBudget* budget_of(const View& view) {
+    return base(view).budget();
+}
+
+std::unique_ptr<Cursor> scan_term(const View& view, std::string_view begin, std::string_view end,
+                                  Direction direction) {
+    return base(view).impl().cursor(
+        {Family::kIndex, begin, end, direction, true, base(view).budget()});
+}
+
+Result<std::optional<TermCounts>> term_counts(const View& view, std::string_view path,
+                                              size_t docref_bytes, std::string_view begin,
+                                              std::string_view end, uint64_t cost) {
+    return base(view).impl().counts(path, docref_bytes, begin, end, cost, base(view).budget());
+}
+
+void note_walk(const View& view, std::string_view path, uint64_t entries) {
+    base(view).impl().database().term_columns().note_walk(path, entries);
+}
+
+}  // namespace orrery::storage

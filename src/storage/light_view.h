@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "storage/store.h"
+#include "storage/term_counts.h"
+
+/// What queries ask of a view beyond plain reads. Every View is made by the store.
+namespace orrery::storage {
+
+/// What a thread that must not wait may still read, in rough steps of a fraction of a microsecond.
+struct ReadBudget {
+    uint64_t steps_left = 0;
+    bool exceeded = false;  ///< a read was refused: whatever was read is not the whole answer
+    bool spend(uint64_t steps) {
+        if (steps > steps_left) exceeded = true;
+        steps_left = exceeded ? 0 : steps_left - steps;
+        return !exceeded;
+    }
+};
+
+/// The same view for a thread that must not wait: reads that would need a file, or more than
+/// `budget`, fail and say so there. `budget` is used by one thread and outlives everything made
+/// from the new view.
+ViewPtr in_memory(const View& view, ReadBudget& budget);
+/// The budget of such a view; null: the view has none.
+ReadBudget* budget_of(const View& view);
+
+/// View::scan for keys of kIndex that all begin with one partition, path and term, which the range
+/// must imply: files without that term are left out.
+std::unique_ptr<Cursor> scan_term(const View& view, std::string_view begin, std::string_view end,
+                                  Direction direction = Direction::kForward);
+
+/// Entries per term in [begin, end) (an empty end: no bound) of a path. `path`: partition and path
+/// hash; its keys end with docrefs of `docref_bytes` bytes. nullopt when that is not in memory and
+/// not yet worth being put there: it is once the entries given to note_walk() are more than `cost`,
+/// how many the path has.
+Result<std::optional<TermCounts>> term_counts(const View& view, std::string_view path,
+                                              size_t docref_bytes, std::string_view begin,
+                                              std::string_view end, uint64_t cost);
+/// Entries of the path had to be read one by one to count them.
+void note_walk(const View& view, std::string_view path, uint64_t entries);
+
+}  // namespace orrery::storage
