@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "engine/engine.h"
+#include "engine/light_query.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
 #include "query/page.h"
@@ -25,6 +26,8 @@ struct BoundQuery {
     std::shared_ptr<const catalog::RangeMap> ranges;
 };
 
+}  // namespace
+
 meter::Charge price(const query::PageAnswer& page) {
     meter::Charge charge;
     for (const query::PartitionWork& work : page.work) {
@@ -40,8 +43,6 @@ meter::Charge price(const query::PageAnswer& page) {
     return charge + meter::query_bytes(page.retrieved_bytes, page.returned_bytes);
 }
 
-/// The service refuses over several keys what its clients could not merge. An application that got
-/// an answer here would fail there.
 Status check_merge(const catalog::Container& container, const query::CompiledQuery& compiled,
                    const query::Parameters& parameters) {
     if (!compiled.composes_aggregates()) return {};
@@ -51,8 +52,6 @@ Status check_merge(const catalog::Container& container, const query::CompiledQue
     scope.one_range = true;
     return query::make_plan(compiled, parameters, scope).status().clone();
 }
-
-}  // namespace
 
 Result<QueryAnswer> Engine::query(const catalog::Container& container, const QueryRequest& request) const {
     const int64_t started = deps_.clock.monotonic_us();

@@ -349,6 +349,7 @@ TEST(QueryDifferential, EngineAnswersAsTheEvaluator) {
         std::printf("  %-12s %llu\n", access, static_cast<unsigned long long>(accesses[access]));
         EXPECT_GT(accesses[access], 0u) << access;
     }
+    EXPECT_GT(QueryContainer::answers_in_memory, 100u);
 }
 
 }  // namespace

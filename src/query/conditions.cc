@@ -582,6 +582,17 @@ private:
         for (const Expr* part : e.args) collect(*part, use);
     }
 
+    /// What CONTAINS looks for. A zero byte is written otherwise in terms.
+    std::string needle_of(const Expr& e) const {
+        if (e.kind != ExprKind::kCall || e.negated || e.args.size() != 2) return {};
+        const FunctionSpec* spec = find_function(e.name);
+        if (spec == nullptr || spec->name != "CONTAINS") return {};
+        const auto text = constant(*e.args[1]);
+        if (!text || !text->is_string() || !path_of(*e.args[0])) return {};
+        const std::string_view bytes = text->as_string();
+        return std::string(bytes.find('\0') == std::string_view::npos ? bytes : "");
+    }
+
     Found term_test(const Conjunct& conjunct) {
         PathUse use;
         collect(*conjunct.syntax, use);
@@ -592,7 +603,10 @@ private:
         if (holds_for_value(query_, parameters_, *conjunct.node, *use.path, Value(), arena))
             return std::nullopt;
         Found out = terms_at(std::move(*use.path), {ranges::defined()}, LookupKind::kFullIndexScan, 0);
-        if (out) out->test = conjunct.node;
+        if (out) {
+            out->test = conjunct.node;
+            out->needle = needle_of(*conjunct.syntax);
+        }
         return out;
     }
 

@@ -34,6 +34,7 @@ struct Condition {
     IndexPathSteps path;
     std::vector<index::TermRange> ranges;
     const Node* test = nullptr;  ///< null: every entry counts
+    std::string needle;          ///< strings without it fail the test, as does all but strings
     bool spatial = false;        ///< the entries are those of the spatial index at `path`
     LookupKind lookup = LookupKind::kSeek;
     uint32_t seeks = 0;  ///< of the RU formula

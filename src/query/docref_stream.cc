@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "index/terms.h"
 
 namespace orrery::query {
@@ -30,30 +31,33 @@ private:
     Postings postings_;
 };
 
-using ListedDocref = std::pair<std::string, bool>;  // docref, certain
+bool comes_before(const ListedDocref& a, const ListedDocref& b) {
+    const int order = a.docref.bytes().compare(b.docref.bytes());
+    return order != 0 ? order < 0 : a.certain > b.certain;
+}
 
 class ListStream final : public DocrefStream {
 public:
     /// `list`: in any order, docrefs may repeat (then certain if one entry is).
     explicit ListStream(std::vector<ListedDocref> list) : list_(std::move(list)) {
-        std::sort(list_.begin(), list_.end(), [](const ListedDocref& a, const ListedDocref& b) {
-            return a.first != b.first ? a.first < b.first : a.second > b.second;
-        });
+        // Entries of one value come in order.
+        if (!std::is_sorted(list_.begin(), list_.end(), comes_before))
+            std::sort(list_.begin(), list_.end(), comes_before);
         list_.erase(std::unique(list_.begin(), list_.end(),
                                 [](const ListedDocref& a, const ListedDocref& b) {
-                                    return a.first == b.first;
+                                    return a.docref == b.docref;
                                 }),
                     list_.end());
     }
     bool valid() const override { return at_ < list_.size(); }
-    std::string_view docref() const override { return list_[at_].first; }
-    bool certain() const override { return list_[at_].second; }
+    std::string_view docref() const override { return list_[at_].docref.bytes(); }
+    bool certain() const override { return list_[at_].certain; }
     void next() override { ++at_; }
     void seek(std::string_view docref) override {
         const auto from = list_.begin() + static_cast<ptrdiff_t>(at_);
-        const auto found =
-            std::lower_bound(from, list_.end(), docref,
-                             [](const ListedDocref& a, std::string_view b) { return a.first < b; });
+        const auto found = std::lower_bound(
+            from, list_.end(), docref,
+            [](const ListedDocref& a, std::string_view b) { return a.docref.bytes() < b; });
         at_ = static_cast<size_t>(found - list_.begin());
     }
     Status status() const override { return {}; }
@@ -201,7 +205,8 @@ bool TestedPostings::open_range() {
         const index::TermRange& range = condition_.ranges[range_++];
         if (!from_term_.empty() && range.end <= from_term_) continue;
         postings_.emplace(reader_.scope, path_, range);
-        if (!from_term_.empty() && range.begin <= from_term_) postings_->seek(from_term_, from_docref_);
+        if (!from_term_.empty() && range.begin <= from_term_)
+            postings_->seek(from_term_, from_docref_);
         return true;
     }
     return false;
@@ -271,9 +276,25 @@ Status ConditionProbe::count_to(uint64_t cap) {
             return entries_->status();
         }
         ++count_;
-        read_.emplace_back(entries_->docref(), entries_->certain());
+        read_.push_back({*storage::Docref::from_bytes(entries_->docref()), entries_->certain()});
     }
     return {};
+}
+
+uint64_t ConditionProbe::extrapolated() const {
+    if (known_ || read_.empty()) return count_;
+    const auto hash_of = [](std::string_view docref, uint64_t otherwise) {
+        return docref.size() < 8 ? otherwise : load_u64_be(docref.data());
+    };
+    const auto begin = static_cast<double>(hash_of(reader_.scope.docref_begin, 0));
+    const auto end = static_cast<double>(hash_of(reader_.scope.docref_end, UINT64_MAX));
+    const auto last = static_cast<double>(hash_of(read_.back().docref.bytes(), 0));
+    constexpr double kMost = 1e12;
+    // Inside one key hashes tell nothing.
+    if (end - begin < kMost) return static_cast<uint64_t>(kMost);
+    const double part = (last - begin) / (end - begin);
+    return static_cast<uint64_t>(
+        std::min(kMost, static_cast<double>(count_) / std::max(part, 1e-9)));
 }
 
 Result<DocrefStreamPtr> ConditionProbe::take_stream(uint64_t list_max) {
@@ -282,6 +303,47 @@ Result<DocrefStreamPtr> ConditionProbe::take_stream(uint64_t list_max) {
     TRY_STATUS(count_to(list_max + 1));
     if (!known_) return DocrefStreamPtr();
     return DocrefStreamPtr(std::make_unique<ListStream>(std::move(read_)));
+}
+
+Result<DocrefStreamPtr> short_intersection(const IndexReader& reader,
+                                           const std::vector<const Condition*>& conditions,
+                                           uint64_t steps_max, uint64_t& found) {
+    constexpr uint64_t kSearchSteps = 8;
+    std::vector<std::unique_ptr<TermStream>> streams;
+    for (const Condition* condition : conditions)
+        streams.push_back(std::make_unique<TermStream>(
+            reader.scope, condition->entries_hash(reader.path_key), condition->ranges[0]));
+    std::vector<ListedDocref> list;
+    std::string target;
+    size_t agreed = 0;  // streams that stand at `target`, from `at` back
+    size_t at = 0;
+    uint64_t steps = 0;
+    while (streams[at]->valid()) {
+        if (agreed == streams.size()) {
+            bool certain = true;
+            for (const auto& stream : streams) certain &= stream->certain();
+            list.push_back({*storage::Docref::from_bytes(target), certain});
+            streams[at]->next();
+            ++steps;
+            agreed = 0;
+            continue;
+        }
+        if (agreed > 0 && streams[at]->docref() < target) {
+            streams[at]->seek(target);
+            steps += kSearchSteps;
+            if (steps > steps_max) return DocrefStreamPtr();
+            continue;
+        }
+        if (agreed == 0 || streams[at]->docref() != target) {
+            target.assign(streams[at]->docref());
+            agreed = 0;
+        }
+        ++agreed;
+        if (agreed < streams.size()) at = (at + 1) % streams.size();
+    }
+    for (const auto& stream : streams) TRY_STATUS(stream->status());
+    found = list.size();
+    return DocrefStreamPtr(std::make_unique<ListStream>(std::move(list)));
 }
 
 DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams) {
@@ -299,7 +361,7 @@ Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& 
         bool fits = true;
         TRY_STATUS(walk_entries(reader, condition, [&](std::string_view docref, bool certain) {
             fits = list.size() < list_max;
-            if (fits) list.emplace_back(docref, certain);
+            if (fits) list.push_back({*storage::Docref::from_bytes(docref), certain});
             return fits;
         }));
         if (!fits) return DocrefStreamPtr();

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.h"
 #include "index/lookup.h"
 #include "query/conditions.h"
-#include "base/hash.h"
 #include "query/evaluation.h"
 
 /// Sets of items as ascending docrefs, read from the index.
@@ -31,7 +31,8 @@ using DocrefStreamPtr = std::unique_ptr<DocrefStream>;
 /// Decides Condition::test for the values of a path. Remembers nothing between values.
 class TermTester {
 public:
-    TermTester(const CompiledQuery& query, const Parameters& parameters, const Condition& condition);
+    TermTester(const CompiledQuery& query, const Parameters& parameters,
+               const Condition& condition);
     enum class Verdict : uint8_t { kNo, kYes, kAskItem };
     Verdict test(std::string_view term);
 
@@ -54,15 +55,13 @@ struct IndexReader {
 class TestedPostings {
 public:
     /// From (term, docref) on; empty: from the start. `reader` and `condition` outlive this.
-    TestedPostings(const IndexReader& reader, const Condition& condition, std::string_view from_term,
-                   std::string_view from_docref);
+    TestedPostings(const IndexReader& reader, const Condition& condition,
+                   std::string_view from_term, std::string_view from_docref);
     /// To the first entry, then to the next; false at the end.
     bool next();
     std::string_view term() const { return postings_->term(); }
     std::string_view docref() const { return postings_->docref(); }
-    bool certain() const {
-        return !postings_->partial() && verdict_ == TermTester::Verdict::kYes;
-    }
+    bool certain() const { return !postings_->partial() && verdict_ == TermTester::Verdict::kYes; }
     Status status() const { return postings_ ? postings_->status() : Status(); }
     /// Distinct values that were tested.
     uint64_t tested_terms() const { return tested_terms_; }
@@ -91,6 +90,12 @@ Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condi
 Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& condition,
                                     uint64_t list_max);
 
+/// One item of a set. `certain`: as DocrefStream::certain().
+struct ListedDocref {
+    storage::Docref docref;
+    bool certain = false;
+};
+
 /// A condition that is looked into step by step: what was read to count it is not read again.
 class ConditionProbe {
 public:
@@ -100,6 +105,9 @@ public:
     Status count_to(uint64_t cap);
     uint64_t count() const { return count_; }
     bool is_known() const { return known_; }  ///< count() is all
+    /// Of one term: how many entries there will be if those not yet read lie as close together as
+    /// those that were. Docrefs begin with hashes.
+    uint64_t extrapolated() const;
     /// The items as a stream (once); null as in open_stream().
     Result<DocrefStreamPtr> take_stream(uint64_t list_max);
 
@@ -107,10 +115,16 @@ private:
     const IndexReader& reader_;
     const Condition& condition_;
     std::optional<TestedPostings> entries_;
-    std::vector<std::pair<std::string, bool>> read_;  ///< docref, certain
+    std::vector<ListedDocref> read_;
     uint64_t count_ = 0;
     bool known_ = false;
 };
+
+/// Those that all of the single-term conditions have, if that is found out in about `steps_max`
+/// entries; else null.
+Result<DocrefStreamPtr> short_intersection(const IndexReader& reader,
+                                           const std::vector<const Condition*>& conditions,
+                                           uint64_t steps_max, uint64_t& found);
 
 /// Those that are in all streams.
 DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams);

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/limits.h"
+#include "engine/light_query.h"
 #include "heads/rest/handlers.h"
 #include "heads/rest/query_reports.h"
 #include "json/parse.h"
@@ -23,7 +24,11 @@ namespace {
 
 using engine::Access;
 
-Status run_item_query(const CallPtr& call) {
+/// Bodies that a loop thread may parse.
+constexpr size_t kLightBodyBytes = 8 << 10;
+
+/// False (only with `in_memory`): a worker must do it.
+Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
     TRY(const auto scope, feed_scope(*call));
     std::optional<std::string_view> epk;
     if (scope.epk) epk = *scope.epk;
@@ -43,7 +48,14 @@ Status run_item_query(const CallPtr& call) {
     TRY(request.items_max, page_size(*call));
     TRY(request.token_bytes_max, token_limit(call->headers));
     request.cancelled = [&call] { return call->exchange->cancelled(); };
-    TRY(const auto found, call->engine.query(*call->container, request));
+    engine::QueryAnswer found;
+    if (in_memory) {
+        auto answered = engine::query_in_memory(call->engine, *call->container, request);
+        if (!answered) return false;
+        TRY(found, std::move(*answered));
+    } else {
+        TRY(found, call->engine.query(*call->container, request));
+    }
     Answer answer;
     answer.charge = found.charge;
     answer.touched = found.touched;
@@ -51,13 +63,21 @@ Status run_item_query(const CallPtr& call) {
     answer.item_count = found.page.rows.size();
     TRY_STATUS(add_query_reports(call, found));
     reply(call, answer, feed_body(call->container->rid_text, "Documents", found.page.rows));
-    return {};
+    return true;
 }
 
 }  // namespace
 
 void handle_item_query(const CallPtr& call) {
-    on_worker(call, [call] { return run_item_query(call); });
+    if (call->request().body.size() <= kLightBodyBytes && call->headers[HeaderName::kContinuation].empty()) {
+        const Result<bool> done = run_item_query(call, true);
+        if (!done.ok()) return reply_error(call, done.error());
+        if (*done) return;
+    }
+    on_worker(call, [call]() -> Status {
+        TRY_STATUS(run_item_query(call, false).status().clone());
+        return {};
+    });
 }
 
 void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std::string_view array_name,

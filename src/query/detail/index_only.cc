@@ -2,13 +2,16 @@
 // indexed path, and counts of what a filter finds.
 #include <absl/container/flat_hash_set.h>
 
+#include <cstring>
 #include <functional>
+#include <set>
 
 #include "base/bytes.h"
 #include "index/terms.h"
 #include "partition/expiry.h"
 #include "query/detail/blocking_pass.h"
 #include "query/detail/page_run.h"
+#include "storage/light_view.h"
 
 namespace orrery::query::detail {
 
@@ -63,7 +66,8 @@ Result<bool> owns_prefix(const PageRequest& request, storage::PartitionId partit
     append_delimited(begin, std::string_view(epk).substr(0, kPrefixBytes));
     begin.resize(begin.size() - 2);  // without the end mark
     for (const auto direction : {storage::Direction::kForward, storage::Direction::kBackward}) {
-        const auto cursor = request.view->scan(storage::Family::kIds, begin, prefix_successor(begin), direction);
+        const auto cursor =
+            request.view->scan(storage::Family::kIds, begin, prefix_successor(begin), direction);
         TRY_STATUS(cursor->status());
         if (!cursor->valid()) return true;
         const auto key = storage::keys::decode_id(cursor->key());
@@ -81,19 +85,33 @@ struct PageRun::IndexOnly {
     const PageRequest& request;
     DocrefSet expired;
     uint64_t items = 0;  ///< in the segment, expired ones left out
-    json::Arena arena;    ///< of one value
+    json::Arena arena;   ///< of one value
     uint64_t entries = 0;
 
     bool is_expired(std::string_view docref) const {
         return !expired.empty() && expired.contains(docref);
+    }
+    std::string path_prefix(uint64_t hash) const {
+        return storage::keys::index_path(segment.scope.partition, hash);
+    }
+    void note_walk(uint64_t hash, uint64_t walked) const {
+        if (segment.whole_partition) storage::note_walk(*request.view, path_prefix(hash), walked);
+    }
+    /// Entries per term, where nothing has to be subtracted; nullopt: they must be walked.
+    Result<std::optional<storage::TermCounts>> term_counts(uint64_t hash,
+                                                           const index::TermRange& range) const {
+        if (!segment.whole_partition || !expired.empty())
+            return std::optional<storage::TermCounts>();
+        return storage::term_counts(*request.view, path_prefix(hash), segment.scope.docref_bytes,
+                                    range.begin, range.end, std::max<uint64_t>(items, 1));
     }
 };
 
 /// Whether entries in the segment's scope are exactly the segment's items, and how many there are.
 Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
     const Level& root = only.request.query.root();
-    if (!only.facts.index_complete || only.request.query.item_alias().empty() || root.sources.size() != 1 ||
-        only.request.query.has_udf())
+    if (!only.facts.index_complete || only.request.query.item_alias().empty() ||
+        root.sources.size() != 1 || only.request.query.has_udf())
         return false;
     const storage::PartitionId partition = only.segment.scope.partition;
     if (!only.segment.whole_partition) {
@@ -108,7 +126,8 @@ Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
     return true;
 }
 
-Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts, BlockingPass& pass) {
+Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts,
+                                      BlockingPass& pass) {
     const ItemNeeds& output = pass.request.query.output_needs();
     if (output.whole || output.paths.size() > 1) return false;
     IndexOnly only{segment, facts, pass, pass.request, {}, 0, {}, 0};
@@ -133,7 +152,8 @@ Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& fact
 Status PageRun::feed_item_at(IndexOnly& only, std::string_view docref) {
     const auto decoded = Docref::from_bytes(docref);
     if (!decoded) return {};
-    TRY(const auto documents, load_documents(only.request, only.segment.scope.partition, {*decoded}));
+    TRY(const auto documents,
+        load_documents(only.request, only.segment.scope.partition, {*decoded}));
     if (!documents[0]) return {};
     TRY_STATUS(item_.load(only.request, *documents[0], *decoded));
     TRY(const bool served, rows_->passes_served(item_));
@@ -142,6 +162,92 @@ Status PageRun::feed_item_at(IndexOnly& only, std::string_view docref) {
     TRY_STATUS(only.pass.run.feed(item_.value(), item_.arena(), only.pass.rows));
     only.pass.keep_rows();
     return {};
+}
+
+namespace {
+
+/// Calls `each` with the positions of terms that may hold `needle`, ascending.
+template <typename Each>
+void find_terms(const storage::TermCounts& counts, const std::string& needle, const Each& each) {
+    const storage::TermColumn& column = *counts.column;
+    if (needle.empty()) {
+        for (size_t i = counts.first; i < counts.last; ++i) each(i);
+        return;
+    }
+    const std::string_view bytes = column.bytes();
+    const size_t end = column.offset(counts.last);
+    for (size_t at = column.offset(counts.first), i = counts.first; at < end;) {
+        const void* hit = memmem(bytes.data() + at, end - at, needle.data(), needle.size());
+        if (hit == nullptr) return;
+        at = static_cast<size_t>(static_cast<const char*>(hit) - bytes.data());
+        i = column.find_offset(at, i);
+        each(i);
+        at = column.offset(i + 1);
+    }
+}
+
+}  // namespace
+
+/// Counts by distinct values: each is tested once, whatever number of items has it.
+Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) {
+    constexpr size_t kPartialMax = 256;
+    if (condition.kind != Condition::Kind::kTerms || !condition.is_member_path()) return false;
+    const uint64_t hash = condition.entries_hash(only.request.settings->path_key);
+    std::optional<TermTester> tester;
+    if (condition.test != nullptr)
+        tester.emplace(only.request.query, only.request.parameters, condition);
+    int64_t count = 0;
+    std::set<std::string, std::less<>> partial;  // their items decide
+    const auto passes = [&](std::string_view term) {
+        ++only.entries;
+        if (!tester) return true;
+        const TermTester::Verdict verdict = tester->test(term);
+        if (verdict == TermTester::Verdict::kAskItem) partial.emplace(term);
+        return verdict == TermTester::Verdict::kYes;
+    };
+    for (const index::TermRange& range : condition.ranges) {
+        TRY(const auto counts, only.term_counts(hash, range));
+        if (!counts) return false;
+        const storage::TermColumn& column = *counts->column;
+        for (size_t i = counts->first; i < counts->last && column.any_partial(); ++i)
+            if (column.has_partial(i)) partial.emplace(column.term(i));
+        for (const auto& change : counts->changes)
+            if (change.partial) partial.emplace(change.term);
+        if (partial.size() > kPartialMax) return false;
+        const auto walked = [&](std::string_view term) {
+            return !partial.empty() && partial.contains(term);
+        };
+        find_terms(*counts, condition.needle, [&](size_t i) {
+            if (!walked(column.term(i)) && passes(column.term(i)))
+                count += static_cast<int64_t>(column.count(i));
+        });
+        for (const auto& change : counts->changes)
+            if (!walked(change.term) && passes(change.term)) count += change.count;
+    }
+    std::vector<std::string> undecided;
+    const IndexReader reader{only.request.query, only.request.parameters, only.segment.scope,
+                             only.request.settings->path_key};
+    for (const std::string& term : partial) {
+        Condition one = condition;
+        one.ranges = {index::term_ranges::of_term(term)};
+        TestedPostings postings(reader, one, {}, {});
+        while (postings.next()) {
+            if (postings.certain()) {
+                ++count;
+            } else {
+                undecided.emplace_back(postings.docref());
+            }
+            if (undecided.size() >= kListMax) return false;
+        }
+        TRY_STATUS(postings.status());
+    }
+    const auto weight = static_cast<uint64_t>(std::max<int64_t>(count, 0));
+    work_of(only.segment.partition).index_entries += weight;
+    TRY_STATUS(
+        only.pass.run.feed_equal(Value::object({}), weight, true, only.arena, only.pass.rows));
+    only.pass.keep_rows();
+    for (const std::string& docref : undecided) TRY_STATUS(feed_item_at(only, docref));
+    return true;
 }
 
 /// Nothing of the items is shown: their number is enough.
@@ -156,10 +262,14 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
                                  only.request.settings->path_key};
         Condition all;
         all.kind = Condition::Kind::kAll;
-        for (const Conjunct& conjunct : only.pass.filter.conjuncts) all.parts.push_back(*conjunct.condition);
+        for (const Conjunct& conjunct : only.pass.filter.conjuncts)
+            all.parts.push_back(*conjunct.condition);
         const Condition& condition = all.parts.size() == 1 ? all.parts[0] : all;
-        if (!only.segment.whole_partition && !condition.is_single_term() && only.items < kSmallScope)
+        if (!only.segment.whole_partition && !condition.is_single_term() &&
+            only.items < kSmallScope)
             return false;
+        TRY(const bool counted, feed_counted(only, condition));
+        if (counted) return true;
         const auto each = [&](std::string_view docref, bool certain) {
             ++only.entries;
             if (only.is_expired(docref)) return true;
@@ -175,6 +285,7 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
             while (postings.next() && each(postings.docref(), postings.certain())) {
             }
             TRY_STATUS(postings.status());
+            only.note_walk(condition.entries_hash(reader.path_key), only.entries);
         } else {
             TRY(const auto stream, open_stream(reader, condition, kListMax));
             if (stream == nullptr) return false;
@@ -185,7 +296,8 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
         if (undecided.size() >= kListMax) return false;
     }
     work_of(only.segment.partition).index_entries += count;
-    TRY_STATUS(only.pass.run.feed_equal(Value::object({}), count, true, only.arena, only.pass.rows));
+    TRY_STATUS(
+        only.pass.run.feed_equal(Value::object({}), count, true, only.arena, only.pass.rows));
     only.pass.keep_rows();
     for (const std::string& docref : undecided) TRY_STATUS(feed_item_at(only, docref));
     return true;
@@ -194,19 +306,23 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
 /// Everything depends on the value of one path: each distinct value is evaluated once.
 Result<bool> PageRun::feed_values(IndexOnly& only) {
     IndexPathSteps path;
-    for (const std::string& name : only.request.query.output_needs().paths[0]) path.push_back({false, name});
+    for (const std::string& name : only.request.query.output_needs().paths[0])
+        path.push_back({false, name});
     // What is needed of items is what they store.
     if (only.request.query.is_hidden(path[0].name)) return false;
     if (!only.request.settings->path_usable(path)) return false;
     if (!only.segment.whole_partition && only.items < kSmallScope) return false;
-    std::vector<index::TermRange> ranges{index::term_ranges::undefined(), index::term_ranges::defined()};
+    std::vector<index::TermRange> ranges{index::term_ranges::undefined(),
+                                         index::term_ranges::defined()};
     for (const Conjunct& conjunct : only.pass.filter.conjuncts)
         if (conjunct.condition && conjunct.condition->is_of_values(path))
             ranges = index::term_ranges::intersect(ranges, conjunct.condition->ranges);
 
-    const bool undefined_in = !ranges.empty() && ranges[0].begin == index::term_ranges::undefined().begin;
+    const bool undefined_in =
+        !ranges.empty() && ranges[0].begin == index::term_ranges::undefined().begin;
     const bool count_missing = undefined_in && !only.request.settings->undefined_usable(path);
-    const bool everything = !ranges.empty() && ranges.size() <= 2 && ranges.back().end == index::term_ranges::defined().end;
+    const bool everything = !ranges.empty() && ranges.size() <= 2 &&
+                            ranges.back().end == index::term_ranges::defined().end;
     if (count_missing && !everything) return false;
 
     PartitionWork& work = work_of(only.segment.partition);
@@ -217,16 +333,16 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
         const Value item = item_with(path, value, only.arena);
         bool holds = true;
         for (const Conjunct& conjunct : only.pass.filter.conjuncts)
-            holds = holds && holds_for_value(only.request.query, only.request.parameters, *conjunct.node, path,
-                                             value, only.arena);
+            holds = holds && holds_for_value(only.request.query, only.request.parameters,
+                                             *conjunct.node, path, value, only.arena);
         if (!holds) return {};
         work.index_entries += weight;
         TRY_STATUS(only.pass.run.feed_equal(item, weight, true, only.arena, only.pass.rows));
         only.pass.keep_rows();
-            return {};
+        return {};
     };
     json::Arena values;
-    for (const index::TermRange& range : ranges) {
+    const auto walk = [&](const index::TermRange& range) -> Status {
         index::Postings postings(only.segment.scope, hash, range);
         std::string term;
         while (postings.valid()) {
@@ -246,9 +362,34 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
                 }
             }
             if (weight > 0) TRY_STATUS(feed(*value, weight));
-            if (only.pass.run.is_done()) return true;
+            if (only.pass.run.is_done()) return {};
         }
-        TRY_STATUS(postings.status());
+        return postings.status();
+    };
+    for (const index::TermRange& range : ranges) {
+        TRY(const auto counts, only.term_counts(hash, range));
+        if (!counts) {
+            const uint64_t before = only.entries;
+            TRY_STATUS(walk(range));
+            only.note_walk(hash, only.entries - before);
+            if (only.pass.run.is_done()) return true;
+            continue;
+        }
+        Status status;
+        counts->each([&](std::string_view term, uint64_t count, bool partial) {
+            if (!status.ok() || only.pass.run.is_done()) return;
+            ++only.entries;
+            values.clear();
+            const auto value = index::decode_term(term, values);
+            if (partial || !value || value->is_array() || value->is_object()) {
+                status = walk(index::term_ranges::of_term(term));
+                return;
+            }
+            seen += count;
+            status = feed(*value, count);
+        });
+        TRY_STATUS(std::move(status));
+        if (only.pass.run.is_done()) return true;
     }
     // Items that lack the path have no entry; their number is what is left.
     if (count_missing) TRY_STATUS(feed(Value(), only.items - std::min(only.items, seen)));

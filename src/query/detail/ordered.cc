@@ -404,7 +404,7 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
             }
             if (kept.size() >= keep && !before(placed, kept.front())) continue;
             placed.term = run_.sort_key(item_, true);
-            if (keep <= kDocumentsMax) placed.document = std::move(candidate.document);
+            if (keep <= kDocumentsMax) placed.document.assign(candidate.document);
             kept.push_back(std::move(placed));
             std::push_heap(kept.begin(), kept.end(), before);
             if (kept.size() > keep) {
@@ -479,7 +479,7 @@ Status OrderedSegment::scan_undefined() {
             Placed placed;
             placed.key = placed.term = index::term_ranges::undefined().begin;
             placed.docref = candidate.docref;
-            placed.document = std::move(candidate.document);
+            placed.document.assign(candidate.document);
             if (!after_position(placed)) continue;
             TRY(const bool match, matches(placed.document, placed));
             if (match) found.push_back(std::move(placed));

@@ -7,6 +7,7 @@
 #include "index/terms.h"
 #include "json/write.h"
 #include "partition/client_item.h"
+#include "storage/light_view.h"
 
 namespace orrery::query::detail {
 
@@ -219,7 +220,16 @@ Result<bool> PageRun::run_points() {
         if (index == request_.partitions.size()) continue;
         if (at < skip) continue;
         work_of(index);
-        auto read = request_.partitions[index]->read(epk, *id, "");
+        partition::OperationResult read;
+        storage::ReadBudget* const budget = storage::budget_of(*request_.view);
+        if (budget == nullptr) {
+            read = request_.partitions[index]->read(epk, *id, "");
+        } else {
+            auto cached = request_.partitions[index]->read_cached(epk, *id, "");
+            budget->exceeded |= !cached;
+            if (!cached) return errors::internal("An item is not in memory.");
+            read = std::move(*cached);
+        }
         if (!read.has_item) {
             if (!read.status.ok() && read.status.error().http_status != 404)
                 return std::move(read.status);

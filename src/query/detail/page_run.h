@@ -90,6 +90,7 @@ private:
     Result<bool> feed_from_index(const Segment& segment, SegmentFacts& facts, BlockingPass& pass);
     Result<bool> feed_count(IndexOnly& only);
     Result<bool> feed_values(IndexOnly& only);
+    Result<bool> feed_counted(IndexOnly& only, const Condition& condition);
     Result<bool> prepare_index_only(IndexOnly& only);
     Status feed_item_at(IndexOnly& only, std::string_view docref);
 

@@ -22,7 +22,11 @@ constexpr uint64_t kEntryCost = 3;
 constexpr uint64_t kFetchCost = 60;
 
 constexpr uint64_t kFirstCap = 128;
+/// Entries that are spent on finding out where several values meet.
+constexpr uint64_t kIntersectionSteps = 4096;
 constexpr uint64_t kCapGrowth = 8;
+/// Entries from which the number of all can be told.
+constexpr uint64_t kSampleMin = 1024;
 /// Docrefs of one range that a page may hold: 64 MB.
 constexpr uint64_t kListMax = 1'000'000;
 
@@ -38,7 +42,8 @@ std::string describe(const Condition& condition) {
         case Condition::Kind::kAny: {
             std::string out = "(";
             for (const Condition& part : condition.parts) {
-                if (out.size() > 1) out += condition.kind == Condition::Kind::kAll ? " and " : " or ";
+                if (out.size() > 1)
+                    out += condition.kind == Condition::Kind::kAll ? " and " : " or ";
                 out += describe(part);
             }
             return out + ")";
@@ -51,8 +56,8 @@ std::string describe(const Condition& condition) {
 
 std::vector<Segment> segments_of(const PageRequest& request, const Position& position) {
     std::vector<Segment> out;
-    const bool resumes = position.order == Position::Order::kDocref ||
-                         position.order == Position::Order::kTerms;
+    const bool resumes =
+        position.order == Position::Order::kDocref || position.order == Position::Order::kTerms;
     for (size_t i = 0; i < request.partitions.size(); ++i) {
         const auto& identity = request.partitions[i]->identity();
         const auto add = [&](const partition::EpkRange& range, bool resumed) {
@@ -120,6 +125,24 @@ bool is_narrow(const Condition& condition, const Segment& segment) {
                        [](const index::TermRange& range) { return range.single; });
 }
 
+/// Items that have all of several single values, if there are at least two of those and it does not
+/// take long; else a scan. `exact`: the values are all of the conditions.
+Result<Access> meet(const IndexReader& reader, const std::vector<const Condition*>& conditions) {
+    Access access;
+    std::vector<const Condition*> single;
+    for (const Condition* condition : conditions)
+        if (condition->is_single_term()) single.push_back(condition);
+    if (single.size() < 2) return access;
+    TRY(access.stream, short_intersection(reader, single, kIntersectionSteps, access.estimate));
+    if (access.stream == nullptr) return access;
+    access.kind = Access::Kind::kStream;
+    access.counted = true;
+    access.exact = single.size() == conditions.size();
+    for (const Condition* condition : single)
+        access.detail += (access.detail.empty() ? "" : " and ") + describe(*condition);
+    return access;
+}
+
 }  // namespace
 
 Result<Access> choose_access(const PageRequest& request, const Segment& segment,
@@ -138,20 +161,34 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     }
     if (conditions.empty()) return scan;
     const bool tests = conditions[0]->test != nullptr;
+    bool enforces_all = true;
+    for (const Conjunct& conjunct : filter.conjuncts)
+        enforces_all &= conjunct.condition && is_narrow(*conjunct.condition, segment);
     uint64_t cap_max = count_cap;
     uint64_t worthwhile = UINT64_MAX;
     size_t best = 0;
-    for (uint64_t cap = std::min(kFirstCap, count_cap);; cap = std::min(cap * kCapGrowth, cap_max)) {
+    for (uint64_t cap = std::min(kFirstCap, count_cap);;
+         cap = std::min(cap * kCapGrowth, cap_max)) {
         for (size_t i = 0; i < probes.size(); ++i) {
             TRY_STATUS(probes[i].count_to(cap));
             if (probes[i].count() < probes[best].count()) best = i;
         }
         if (probes[best].is_known() || cap >= cap_max) break;
+        // The items of one value, clearly few enough: how many exactly does not matter.
+        if (terms_allowed && conditions.size() == 1 && conditions[0]->is_single_term() &&
+            cap >= kSampleMin && probes[best].extrapolated() < worthwhile / 2)
+            break;
         if (worthwhile != UINT64_MAX) continue;
         // Fewer entries than this are worth fetching items one by one.
         TRY(const uint64_t items, facts.items());
         worthwhile = items * kScanCost / (kFetchCost + kEntryCost) + 1;
         cap_max = std::min(count_cap, worthwhile);
+        if (probes[best].count() >= cap_max) continue;
+        // Where several values meet may be found faster than how many items have each.
+        TRY(auto meeting, meet(reader, conditions));
+        if (meeting.kind == Access::Kind::kScan) continue;
+        meeting.exact = enforces_all && filter.is_exact() && meeting.exact;
+        return meeting;
     }
     const bool known = probes[best].is_known();
     if (!known && probes[best].count() >= worthwhile) return scan;
@@ -172,17 +209,15 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     if (stream == nullptr) return scan;
     std::vector<DocrefStreamPtr> streams;
     streams.push_back(std::move(stream));
-    bool enforces_all = true;
-    for (const Conjunct& conjunct : filter.conjuncts)
-        enforces_all &= conjunct.condition && is_narrow(*conjunct.condition, segment);
     for (size_t i = 0; i < conditions.size(); ++i) {
         if (i == best) continue;
         const Condition& other = *conditions[i];
         // Looking one item up in a run costs less than fetching it, if it is likely to be missing.
         TRY(const uint64_t items, facts.items());
         const bool rare = probes[i].count() * 2 < items;
-        const bool cheap = other.is_single_term() ||
-                           (probes[i].is_known() && probes[i].count() < 20 * (probes[best].count() + 1));
+        const bool cheap =
+            other.is_single_term() ||
+            (probes[i].is_known() && probes[i].count() < 20 * (probes[best].count() + 1));
         DocrefStreamPtr more;
         if (rare && cheap && probes[best].count() > 2) {
             TRY(more, probes[i].take_stream(kListMax));
@@ -212,8 +247,8 @@ Result<std::vector<std::optional<std::string>>> load_documents(const PageRequest
                                                                storage::PartitionId partition,
                                                                const std::vector<Docref>& docrefs) {
     if (docrefs.size() == 1) {
-        TRY(auto document, request.view->get(storage::Family::kItems,
-                                             storage::keys::item(partition, docrefs[0])));
+        TRY(auto document,
+            request.view->get(storage::Family::kItems, storage::keys::item(partition, docrefs[0])));
         return std::vector<std::optional<std::string>>{std::move(document)};
     }
     std::vector<std::string> keys;
@@ -238,8 +273,8 @@ CandidateReader::CandidateReader(const PageRequest& request, const Segment& segm
         case Access::Kind::kScan: {
             const std::string prefix = storage::keys::partition(scope.partition);
             std::string begin = prefix + scope.docref_begin;
-            const std::string end = scope.docref_end.empty() ? prefix_successor(prefix)
-                                                             : prefix + scope.docref_end;
+            const std::string end =
+                scope.docref_end.empty() ? prefix_successor(prefix) : prefix + scope.docref_end;
             if (!resume_docref_.empty()) {
                 // The next key is the same one with a zero byte behind it.
                 std::string from = prefix + resume_docref_;
@@ -258,8 +293,9 @@ CandidateReader::CandidateReader(const PageRequest& request, const Segment& segm
             }
             break;
         case Access::Kind::kTerms:
-            entries_.emplace(IndexReader{request.query, request.parameters, scope, request.settings->path_key},
-                             *access_.terms, resume_term_, resume_docref_);
+            entries_.emplace(
+                IndexReader{request.query, request.parameters, scope, request.settings->path_key},
+                *access_.terms, resume_term_, resume_docref_);
             break;
     }
 }
@@ -280,8 +316,8 @@ bool CandidateReader::next_docref(Candidate& out) {
         out.docref = *Docref::from_bytes(entries_->docref());
         out.term.assign(entries_->term());
         out.certain = entries_->certain();
-        const bool done = !resume_inclusive_ && out.term == resume_term_ &&
-                          out.docref.bytes() == resume_docref_;
+        const bool done =
+            !resume_inclusive_ && out.term == resume_term_ && out.docref.bytes() == resume_docref_;
         if (!done) return true;
     }
     status_ = entries_->status();
@@ -314,6 +350,8 @@ Result<bool> CandidateReader::next_scanned(size_t max, std::vector<Candidate>& b
     const int64_t began = request_.clock.monotonic_us();
     size_t bytes = 0;
     constexpr size_t kBatchBytesMax = 4 << 20;
+    buffer_.clear();
+    ends_.clear();
     for (; items_->valid() && batch.size() < max && bytes < kBatchBytesMax; items_->next()) {
         const auto key = storage::keys::decode_item(items_->key());
         if (!key) return errors::internal("Stored data is damaged: a malformed key of an item.");
@@ -321,27 +359,83 @@ Result<bool> CandidateReader::next_scanned(size_t max, std::vector<Candidate>& b
         TRY(const auto document, json::decode_document(items_->value()));
         if (!is_visible(request_, segment_.range, now_, document.header)) continue;
         bytes += items_->value().size();
-        batch.push_back({key->docref, {}, false, std::string(items_->value())});
+        buffer_.append(items_->value());
+        ends_.push_back(buffer_.size());
+        batch.push_back({key->docref, {}, false, {}});
     }
     TRY_STATUS(items_->status());
+    set_documents(batch);
     load_us_ += request_.clock.monotonic_us() - began;
     return !batch.empty();
 }
 
+/// The buffer has come to rest: documents are where they are.
+void CandidateReader::set_documents(std::vector<Candidate>& batch) {
+    size_t begin = 0;
+    for (size_t i = 0; i < batch.size(); ++i) {
+        batch[i].document = std::string_view(buffer_).substr(begin, ends_[i] - begin);
+        begin = ends_[i];
+    }
+}
+
+/// Items that lie close together are read in passing. False: they do not.
+Result<bool> CandidateReader::load_neighbours(std::vector<Candidate>& batch) {
+    constexpr size_t kFew = 4;
+    constexpr uint64_t kGapMax = 6;
+    if (batch.size() < kFew) return false;
+    const Docref first = batch.front().docref;
+    const Docref last = batch.back().docref;
+    if (first.prefix() != last.prefix() || last < first ||
+        last.item_number() - first.item_number() > kGapMax * batch.size() ||
+        !std::is_sorted(batch.begin(), batch.end(),
+                        [](const Candidate& a, const Candidate& b) { return a.docref < b.docref; }))
+        return false;
+    const std::string from = storage::keys::item(segment_.scope.partition, first);
+    std::string to = storage::keys::item(segment_.scope.partition, last);
+    to.push_back('\0');
+    const auto cursor = request_.view->scan(storage::Family::kItems, from, to);
+    buffer_.clear();
+    ends_.clear();
+    std::string key;
+    for (const Candidate& candidate : batch) {
+        key = storage::keys::item(segment_.scope.partition, candidate.docref);
+        while (cursor->valid() && cursor->key() < key) cursor->next();
+        if (!cursor->valid()) TRY_STATUS(cursor->status());
+        if (!cursor->valid() || cursor->key() != key) return false;
+        buffer_.append(cursor->value());
+        ends_.push_back(buffer_.size());
+    }
+    set_documents(batch);
+    return true;
+}
+
 Status CandidateReader::load(std::vector<Candidate>& batch) {
+    TRY(const bool loaded, load_neighbours(batch));
+    if (loaded) {
+        size_t shown = 0;
+        for (size_t i = 0; i < batch.size(); ++i) {
+            TRY(const auto document, json::decode_document(batch[i].document));
+            if (!is_visible(request_, segment_.range, now_, document.header)) continue;
+            if (shown != i) batch[shown] = std::move(batch[i]);
+            ++shown;
+        }
+        batch.resize(shown);
+        return {};
+    }
     std::vector<Docref> docrefs;
     docrefs.reserve(batch.size());
     for (const Candidate& candidate : batch) docrefs.push_back(candidate.docref);
-    TRY(auto documents, load_documents(request_, segment_.scope.partition, docrefs));
+    TRY(documents_, load_documents(request_, segment_.scope.partition, docrefs));
     size_t kept = 0;
     for (size_t i = 0; i < batch.size(); ++i) {
         // Items and index agree in one view: an entry without an item is damage.
-        if (!documents[i])
-            return Status(errors::internal(
-                "Stored data is damaged: the index names an item that is not there. Run `orrery check`."));
-        TRY(const auto document, json::decode_document(*documents[i]));
+        if (!documents_[i])
+            return Status(
+                errors::internal("Stored data is damaged: the index names an item that is not "
+                                 "there. Run `orrery check`."));
+        TRY(const auto document, json::decode_document(*documents_[i]));
         if (!is_visible(request_, segment_.range, now_, document.header)) continue;
-        batch[i].document = std::move(*documents[i]);
+        batch[i].document = *documents_[i];
         if (kept != i) batch[kept] = std::move(batch[i]);
         ++kept;
     }

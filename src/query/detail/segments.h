@@ -14,12 +14,12 @@ namespace orrery::query::detail {
 
 /// The part of a query's range that lies in one partition, or a piece of it.
 struct Segment {
-    size_t partition = 0;      ///< index in PageRequest::partitions
-    partition::EpkRange range; ///< items outside do not belong to it
-    index::PostingScope scope; ///< entries that may belong to it
+    size_t partition = 0;       ///< index in PageRequest::partitions
+    partition::EpkRange range;  ///< items outside do not belong to it
+    index::PostingScope scope;  ///< entries that may belong to it
     bool whole_partition = false;
-    bool one_key = false;      ///< one key, or one prefix of hierarchical keys: a short run of items
-    bool resumed = false;      ///< the position lies in it
+    bool one_key = false;  ///< one key, or one prefix of hierarchical keys: a short run of items
+    bool resumed = false;  ///< the position lies in it
 };
 
 /// The range cut at partition borders and around the segment in progress; what is done is left out.
@@ -68,7 +68,7 @@ struct Candidate {
     storage::Docref docref;
     std::string term;  ///< kTerms only
     bool certain = false;
-    std::string document;
+    std::string_view document;  ///< until the reader goes on
 };
 
 /// Reads the items of a segment in the order of its access, a batch at a time. Skips what does not
@@ -90,6 +90,8 @@ private:
     Result<bool> next_scanned(size_t max, std::vector<Candidate>& batch);
     bool next_docref(Candidate& out);
     Status load(std::vector<Candidate>& batch);
+    Result<bool> load_neighbours(std::vector<Candidate>& batch);
+    void set_documents(std::vector<Candidate>& batch);
     bool belongs(std::string_view document) const;
 
     const PageRequest& request_;
@@ -101,6 +103,10 @@ private:
     std::string resume_term_;
     std::string resume_docref_;
     bool resume_inclusive_ = false;
+    // Documents of the batch: one behind the other, or one by one.
+    std::string buffer_;
+    std::vector<size_t> ends_;
+    std::vector<std::optional<std::string>> documents_;
     Status status_;
     uint64_t seen_ = 0;
     int64_t index_us_ = 0;

@@ -1,0 +1,127 @@
+// Short queries on the thread that received them: no worker is woken for what takes microseconds.
+#include "engine/light_query.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <functional>
+
+#include "base/errors.h"
+#include "base/limits.h"
+#include "query/compile.h"
+#include "query/page.h"
+#include "storage/light_view.h"
+
+namespace orrery::engine {
+namespace {
+
+/// About a quarter of a millisecond.
+constexpr uint64_t kSteps = 1000;
+constexpr size_t kTextBytesMax = 4096;
+
+/// Each item is looked at once, without calling anybody.
+bool is_light(const query::CompiledQuery& compiled) {
+    const auto& sources = compiled.root().sources;
+    if (compiled.has_udf() || sources.size() != 1 || sources[0].query != nullptr) return false;
+    // Subqueries may go through an array as often as it has elements.
+    constexpr std::string_view kWord = "SELECT";
+    const std::string_view text = compiled.text();
+    const auto same = [](char a, char b) {
+        return std::toupper(static_cast<unsigned char>(a)) == b;
+    };
+    const auto first = std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), same);
+    return first == text.end() ||
+           std::search(first + 1, text.end(), kWord.begin(), kWord.end(), same) == text.end();
+}
+
+/// Remembers by text which queries went beyond the budget: the next runs need not try. Texts that
+/// share a place share what is remembered, which costs time at most.
+class HeavyTexts {
+public:
+    bool contains(std::string_view text) {
+        std::atomic<uint8_t>& left = place(text);
+        const uint8_t runs = left.load(std::memory_order_relaxed);
+        if (runs > 0) left.store(static_cast<uint8_t>(runs - 1), std::memory_order_relaxed);
+        return runs > 0;
+    }
+    void insert(std::string_view text) { place(text).store(kRuns, std::memory_order_relaxed); }
+
+private:
+    static constexpr uint8_t kRuns = 64;  ///< then it is tried again
+    std::atomic<uint8_t>& place(std::string_view text) {
+        return places_[std::hash<std::string_view>()(text) % places_.size()];
+    }
+    std::array<std::atomic<uint8_t>, 4096> places_{};
+};
+
+HeavyTexts& heavy_texts() {
+    static HeavyTexts instance;
+    return instance;
+}
+
+/// False: a worker must do it.
+Result<bool> run(const Engine& engine, const catalog::Container& container,
+                 const QueryRequest& request, storage::ReadBudget& budget, QueryAnswer& answer) {
+    const Clock& clock = engine.clock();
+    const int64_t started = clock.monotonic_us();
+    const auto ranges = container.ranges->overlapping(request.range);
+    auto [view, settings] =
+        partition::view_and_settings(*ranges.front()->partition, engine.store());
+    TRY(const auto compiled, query::compile(request.text, settings->indexing.computed));
+    TRY_STATUS(compiled->check_runnable());
+    if (!is_light(*compiled)) return false;
+    query::Environment environment;
+    environment.clock = &clock;
+    TRY(const auto parameters, query::Parameters::bind(*compiled, request.parameters, environment));
+    if (request.over_container) TRY_STATUS(check_merge(container, *compiled, parameters));
+    query::PageRequest page{.query = *compiled,
+                            .parameters = parameters,
+                            .partitions = {},
+                            .range = request.range,
+                            .full_epk = request.full_epk,
+                            .view = storage::in_memory(*view, budget),
+                            .settings = std::move(settings),
+                            .clock = clock,
+                            .position = {},
+                            .rows_max = request.items_max,
+                            .bytes_max = limits::kResponsePageBytesMax,
+                            .deadline_us = INT64_MAX,
+                            .cancelled = {},
+                            .use_index = request.use_index,
+                            .position_bytes_max = SIZE_MAX,
+                            .owner = nullptr,
+                            .parked = nullptr};
+    for (const auto* range : ranges) page.partitions.push_back(range->partition.get());
+    const int64_t compiled_at = clock.monotonic_us();
+    TRY(answer.page, query::execute_page(page));
+    // Who goes on with a position, and who notes a path to be sorted by, is a worker.
+    if (!answer.page.position.empty() || !answer.page.wants_sorted_path.empty()) return false;
+    const size_t touched = answer.page.work.empty() ? 0 : answer.page.work.back().partition;
+    answer.touched = {ranges[touched]->id, ranges[touched]->partition->lsn()};
+    answer.charge = price(answer.page);
+    answer.compile_us = compiled_at - started;
+    answer.elapsed_us = clock.monotonic_us() - started;
+    return true;
+}
+
+}  // namespace
+
+std::optional<Result<QueryAnswer>> query_in_memory(const Engine& engine,
+                                                   const catalog::Container& container,
+                                                   const QueryRequest& request) {
+    if (!request.continuation.empty() || request.text.size() > kTextBytesMax) return std::nullopt;
+    if (heavy_texts().contains(request.text)) return std::nullopt;
+    storage::ReadBudget budget{.steps_left = kSteps};
+    QueryAnswer answer;
+    Result<bool> done = run(engine, container, request, budget, answer);
+    // An error that comes from the budget is none.
+    if (budget.exceeded || (done.ok() && !*done)) {
+        heavy_texts().insert(request.text);
+        return std::nullopt;
+    }
+    if (!done.ok()) return Result<QueryAnswer>(std::move(done).take_status());
+    return Result<QueryAnswer>(std::move(answer));
+}
+
+}  // namespace orrery::engine
