@@ -17,7 +17,7 @@ def goal(line):
 
 
 def main():
-    path, items, seconds, connections = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+    path, items, seconds, connections, cache_mb = sys.argv[1], int(sys.argv[2]), *sys.argv[3:6]
     rows = [json.loads(line) for line in open(path) if line.startswith("{")]
     measured = [row for row in rows if "line" in row]
     by = {(row["system"], row["line"], row["scope"]): row for row in measured}
@@ -26,7 +26,8 @@ def main():
     say("# Query benchmarks\n")
     say(f"Written by `bench/query.sh` on {datetime.date.today()}: {items:,} items of 1 KB, {connections} connections, "
         f"{seconds} s per line, load generator beside the server on the same {platform.machine()} machine with "
-        f"{os.cpu_count()} cores. PostgreSQL 15 with JSONB, a GIN index (jsonb_path_ops), an expression index on every "
+        f"{os.cpu_count()} cores; both systems loaded before, {cache_mb} MB for the caches of each, line by line in turns. "
+        "PostgreSQL 15 with JSONB, a GIN index (jsonb_path_ops), an expression index on every "
         "path that a line filters, sorts or groups by, the same indexes led by the partition key, prepared statements; "
         "Orrery over HTTP with signed requests, default indexing policy, Debian's RocksDB. Only ratios within one run mean "
         "anything.\n")

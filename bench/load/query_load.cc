@@ -1,8 +1,10 @@
 // Queries against Orrery and PostgreSQL, the same lines with the same values.
 //   query_load --port P --key K --items N load | run            (Orrery)
 //   query_load --conninfo "host=…" --items N load | run         (PostgreSQL)
-// Options: --connections 8  --seconds 5  --pid SERVER  --only PART-OF-A-NAME
-// `run` prints one JSON line per query line and scope.
+//   query_load lines                                            (names, one per line)
+// Options: --connections 8  --seconds 5  --pid SERVER  --only PART-OF-A-NAME  --line NAME
+// `run` prints one JSON line per query line and scope. A tenth of the time, at least half a second,
+// goes before the measurement, so that what a system keeps in memory is there.
 #include <fmt/format.h>
 #include <libpq-fe.h>
 #include <unistd.h>
@@ -32,6 +34,7 @@ struct Options {
     double seconds = 5;
     std::vector<int> pids;
     std::string only;
+    std::string line;
     std::string word;
     bool postgres() const { return !conninfo.empty(); }
 };
@@ -62,6 +65,8 @@ Options read(int argc, char** argv) {
             options.pids.push_back(std::stoi(value));
         else if (name == "--only")
             options.only = value;
+        else if (name == "--line")
+            options.line = value;
         else
             throw std::invalid_argument("unknown option " + name);
     }
@@ -299,24 +304,25 @@ std::string check_text(Session& session, const Options& options, const QueryLine
     return out;
 }
 
-void run_line(const Options& options, const QueryLine& line, bool within_key) {
-    std::vector<std::unique_ptr<Session>> sessions;
-    std::vector<int> pids = options.pids;
-    for (size_t i = 0; i < options.connections; ++i) {
-        sessions.push_back(open_session(options));
-        if (const int pid = sessions.back()->server_pid(); pid > 0) pids.push_back(pid);
-    }
-    const std::string check = check_text(*sessions[0], options, line, within_key);
+/// Executions of one line by all sessions at once.
+struct Measured {
+    std::vector<int64_t> latencies;  ///< ascending
+    uint64_t rows = 0;
+    uint64_t errors = 0;
+    double seconds = 0;
+};
+
+Measured measure(const Options& options, const QueryLine& line, bool within_key,
+                 std::vector<std::unique_ptr<Session>>& sessions, double duration, uint64_t seeds) {
     std::vector<std::vector<int64_t>> latencies(sessions.size());
     std::atomic<uint64_t> rows{0};
     std::atomic<uint64_t> errors{0};
-    const double cpu_before = cpu_seconds(pids);
     const int64_t began = now_us();
-    const int64_t until = began + static_cast<int64_t>(options.seconds * 1e6);
+    const int64_t until = began + static_cast<int64_t>(duration * 1e6);
     std::vector<std::thread> threads;
     for (size_t i = 0; i < sessions.size(); ++i) {
         threads.emplace_back([&, i] {
-            uint64_t seed = mix(i + 1);
+            uint64_t seed = mix(i + seeds);
             try {
                 do {
                     const QueryValues values = line.draw(seed = mix(seed), options.items);
@@ -330,11 +336,31 @@ void run_line(const Options& options, const QueryLine& line, bool within_key) {
         });
     }
     for (std::thread& thread : threads) thread.join();
-    const double seconds = static_cast<double>(now_us() - began) / 1e6;
+    Measured out;
+    out.seconds = static_cast<double>(now_us() - began) / 1e6;
+    for (const auto& some : latencies)
+        out.latencies.insert(out.latencies.end(), some.begin(), some.end());
+    std::sort(out.latencies.begin(), out.latencies.end());
+    out.rows = rows;
+    out.errors = errors;
+    return out;
+}
+
+void run_line(const Options& options, const QueryLine& line, bool within_key) {
+    std::vector<std::unique_ptr<Session>> sessions;
+    std::vector<int> pids = options.pids;
+    for (size_t i = 0; i < options.connections; ++i) {
+        sessions.push_back(open_session(options));
+        if (const int pid = sessions.back()->server_pid(); pid > 0) pids.push_back(pid);
+    }
+    const std::string check = check_text(*sessions[0], options, line, within_key);
+    measure(options, line, within_key, sessions, std::max(options.seconds / 10, 0.5), 1000);
+    const double cpu_before = cpu_seconds(pids);
+    const Measured measured = measure(options, line, within_key, sessions, options.seconds, 1);
     const double cpu = cpu_seconds(pids) - cpu_before;
-    std::vector<int64_t> all;
-    for (const auto& some : latencies) all.insert(all.end(), some.begin(), some.end());
-    std::sort(all.begin(), all.end());
+    const std::vector<int64_t>& all = measured.latencies;
+    const double seconds = measured.seconds;
+    const auto rows = static_cast<double>(measured.rows);
     const auto count = static_cast<double>(std::max<size_t>(all.size(), 1));
     const auto percentile = [&](double p) {
         return all.empty() ? 0 : all[static_cast<size_t>(p * (count - 1))];
@@ -346,9 +372,8 @@ void run_line(const Options& options, const QueryLine& line, bool within_key) {
         ":.1f},"
         "\"check\":\"{}\"}}\n",
         options.postgres() ? "postgresql" : "orrery", line.name, within_key ? "key" : "container",
-        all.size(), errors.load(), count / seconds, static_cast<double>(rows) / seconds,
-        static_cast<double>(rows) / count, percentile(0.5), percentile(0.99), cpu * 1e6 / count,
-        check);
+        all.size(), measured.errors, count / seconds, rows / seconds, rows / count, percentile(0.5),
+        percentile(0.99), cpu * 1e6 / count, check);
     std::fflush(stdout);
 }
 
@@ -363,10 +388,15 @@ int main(int argc, char** argv) {
             options.postgres() ? load_postgres(options) : load_orrery(options);
             return 0;
         }
-        if (options.word != "run") throw std::invalid_argument("expected: load | run");
+        if (options.word == "lines") {
+            for (const QueryLine& line : query_lines()) fmt::print("{}\n", line.name);
+            return 0;
+        }
+        if (options.word != "run") throw std::invalid_argument("expected: load | run | lines");
         for (const bool within_key : {false, true})
             for (const QueryLine& line : query_lines())
-                if (line.name.find(options.only) != std::string::npos)
+                if (line.name.find(options.only) != std::string::npos &&
+                    (options.line.empty() || line.name == options.line))
                     run_line(options, line, within_key);
         return 0;
     } catch (const std::exception& error) {

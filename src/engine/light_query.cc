@@ -35,24 +35,37 @@ bool is_light(const query::CompiledQuery& compiled) {
            std::search(first + 1, text.end(), kWord.begin(), kWord.end(), same) == text.end();
 }
 
-/// Remembers by text which queries went beyond the budget: the next runs need not try. Texts that
-/// share a place share what is remembered, which costs time at most.
+/// Remembers by text which queries went beyond the budget: the next runs need not try, twice as
+/// many after each further failure. Texts that share a place share what is remembered, which costs
+/// time at most.
 class HeavyTexts {
 public:
     bool contains(std::string_view text) {
-        std::atomic<uint8_t>& left = place(text);
-        const uint8_t runs = left.load(std::memory_order_relaxed);
-        if (runs > 0) left.store(static_cast<uint8_t>(runs - 1), std::memory_order_relaxed);
-        return runs > 0;
+        std::atomic<uint16_t>& place = this->place(text);
+        const uint16_t now = place.load(std::memory_order_relaxed);
+        if (now % kLevel == 0) return false;
+        place.store(static_cast<uint16_t>(now - 1), std::memory_order_relaxed);
+        return true;
     }
-    void insert(std::string_view text) { place(text).store(kRuns, std::memory_order_relaxed); }
+    void failed(std::string_view text) {
+        std::atomic<uint16_t>& place = this->place(text);
+        const unsigned level =
+            std::min<unsigned>(place.load(std::memory_order_relaxed) / kLevel + 1, kLevelMax);
+        place.store(static_cast<uint16_t>(level * kLevel + (1U << (level - 1))),
+                    std::memory_order_relaxed);
+    }
+    void succeeded(std::string_view text) {
+        std::atomic<uint16_t>& place = this->place(text);
+        if (place.load(std::memory_order_relaxed) != 0) place.store(0, std::memory_order_relaxed);
+    }
 
 private:
-    static constexpr uint8_t kRuns = 64;  ///< then it is tried again
-    std::atomic<uint8_t>& place(std::string_view text) {
+    static constexpr unsigned kLevel = 256;  ///< a place is level * kLevel + runs left
+    static constexpr unsigned kLevelMax = 7;
+    std::atomic<uint16_t>& place(std::string_view text) {
         return places_[std::hash<std::string_view>()(text) % places_.size()];
     }
-    std::array<std::atomic<uint8_t>, 4096> places_{};
+    std::array<std::atomic<uint16_t>, 4096> places_{};
 };
 
 HeavyTexts& heavy_texts() {
@@ -117,9 +130,10 @@ std::optional<Result<QueryAnswer>> query_in_memory(const Engine& engine,
     Result<bool> done = run(engine, container, request, budget, answer);
     // An error that comes from the budget is none.
     if (budget.exceeded || (done.ok() && !*done)) {
-        heavy_texts().insert(request.text);
+        heavy_texts().failed(request.text);
         return std::nullopt;
     }
+    heavy_texts().succeeded(request.text);
     if (!done.ok()) return Result<QueryAnswer>(std::move(done).take_status());
     return Result<QueryAnswer>(std::move(answer));
 }

@@ -285,7 +285,8 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
             while (postings.next() && each(postings.docref(), postings.certain())) {
             }
             TRY_STATUS(postings.status());
-            only.note_walk(condition.entries_hash(reader.path_key), only.entries);
+            only.note_walk(condition.entries_hash(reader.path_key),
+                           std::max(only.entries, postings.tested_terms()));
         } else {
             TRY(const auto stream, open_stream(reader, condition, kListMax));
             if (stream == nullptr) return false;
