@@ -16,9 +16,10 @@ commands=""
 venv=0
 for group in "${@:-build}"; do
     case "$group" in
-        build) wanted+=" $build" ;;
+        build) wanted+=" $build"; commands+=" node:nodejs npm:npm" ;;
         test) wanted+=" $build"; commands+=" $javascript" ;;
         sdk) wanted+=" $build"; commands+=" $javascript java:openjdk-17-jdk-headless mvn:maven go:golang-go"; venv=1 ;;
+        explorer) wanted+=" $build"; commands+=" $javascript chromium:chromium" ;;
         lint) wanted+=" $lint" ;;
         sanitizers) wanted+=" $build $sanitizers" ;;
         bench) wanted+=" $build $bench"; commands+=" $javascript pgrep:procps" ;;

@@ -8,6 +8,7 @@
 #include "base/worker_pool.h"
 #include "catalog/catalog.h"
 #include "engine/engine.h"
+#include "heads/explorer/explorer_head.h"
 #include "heads/rest/rest_head.h"
 #include "lab/pages.h"
 #include "lab/recorder.h"
@@ -27,6 +28,26 @@ bool is_loopback(const std::string& address) {
     return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
+/// Gives each request to the head whose paths it names.
+class FrontDoor final : public net::HttpHandler {
+public:
+    explicit FrontDoor(rest::RestHead& rest)
+        : rest_(rest), explorer_(explorer::built_in_assets()) {}
+
+    void handle(std::unique_ptr<net::HttpExchange> exchange) override {
+        if (explorer::ExplorerHead::serves(exchange->request.target))
+            return explorer_.handle(std::move(exchange));
+        rest_.handle(std::move(exchange));
+    }
+    void refuse(int status, std::string_view why, net::HttpResponse& response) override {
+        rest_.refuse(status, why, response);
+    }
+
+private:
+    rest::RestHead& rest_;
+    explorer::ExplorerHead explorer_;
+};
+
 class InstanceImpl final : public Instance {
 public:
     ~InstanceImpl() override {
@@ -39,7 +60,8 @@ public:
         if (!is_loopback(options.bind_address) && account_->uses_well_known_key())
             return Status(errors::bad_request(
                 "Binding to " + options.bind_address +
-                " needs a key of your own: everybody knows the emulator key. Pass --key with base64 of random bytes, "
+                " needs a key of your own: everybody knows the emulator key. Pass --key with "
+                "base64 of random bytes, "
                 "for example: --key \"$(openssl rand -base64 64 | tr -d '\\n')\"."));
         const bool memory = options.data_folder.empty();
 
@@ -50,11 +72,13 @@ public:
         store_options.clock = &clock_;
         TRY(store_, storage::Store::open(store_options));
         TRY(tls_, memory ? net::TlsIdentity::create_in_memory(options.tls_hosts)
-                         : net::TlsIdentity::load_or_create(options.data_folder + "/tls", options.tls_hosts));
+                         : net::TlsIdentity::load_or_create(options.data_folder + "/tls",
+                                                            options.tls_hosts));
         cache_ = std::make_unique<partition::ItemCache>(options.cache_bytes / 4);
         workers_ = std::make_unique<WorkerPool>(
             "worker", std::max<size_t>(kWorkersMin, std::thread::hardware_concurrency()));
-        TRY(catalog_, catalog::Catalog::load({*store_, *cache_, *workers_, clock_, query::compile_computed_properties}));
+        TRY(catalog_, catalog::Catalog::load({*store_, *cache_, *workers_, clock_,
+                                              query::compile_computed_properties}));
         TRY_STATUS(store_->start());
         engine_ = std::make_unique<engine::Engine>(
             engine::Engine::Deps{*store_, *catalog_, *workers_, clock_, *account_});
@@ -68,11 +92,12 @@ public:
         head.pages = pages_.get();
         head.open_metrics = is_loopback(options.bind_address);
         head_ = std::make_unique<rest::RestHead>(*engine_, std::move(head));
+        door_ = std::make_unique<FrontDoor>(*head_);
         net::HttpServerOptions http;
         http.bind_address = options.bind_address;
         http.port = options.port;
         http.tls = tls_.get();
-        TRY(http_, net::HttpServer::start(http, *head_));
+        TRY(http_, net::HttpServer::start(http, *door_));
         return {};
     }
 
@@ -82,10 +107,12 @@ public:
         if (http_ != nullptr) http_->stop(kStopGraceMs);
         if (workers_ != nullptr) workers_->stop();
         if (engine_ != nullptr) engine_->stop_background();
-        // Closing answers the writes that are still queued: engine, head and listener must be there.
+        // Closing answers the writes that are still queued: engine, head and listener must be
+        // there.
         Status status;
         if (store_ != nullptr) status = store_->close();
         http_.reset();
+        door_.reset();
         head_.reset();
         pages_.reset();
         recorder_.reset();
@@ -108,6 +135,7 @@ private:
     std::unique_ptr<lab::Recorder> recorder_;
     std::unique_ptr<lab::Pages> pages_;
     std::unique_ptr<rest::RestHead> head_;
+    std::unique_ptr<FrontDoor> door_;
     std::unique_ptr<net::HttpServer> http_;
 };
 
@@ -129,7 +157,8 @@ Result<std::vector<std::string>> check_data_folder(const std::string& folder) {
     TRY_STATUS(store->verify_checksums());
     partition::ItemCache cache(0);
     WorkerPool workers("check", 1);
-    TRY(const auto catalog, catalog::Catalog::load({*store, cache, workers, clock, query::compile_computed_properties}));
+    TRY(const auto catalog, catalog::Catalog::load({*store, cache, workers, clock,
+                                                    query::compile_computed_properties}));
     TRY_STATUS(store->start());
     const auto view = store->view();
     std::vector<std::string> findings;

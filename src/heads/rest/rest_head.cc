@@ -112,7 +112,7 @@ void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     if (call->route.type == ResourceType::kPublic) return handle_public(std::move(call->exchange), call->route.path);
     if (call->route.type == ResourceType::kAccount && is_browser(call->request(), call->headers)) {
         call->response().status = 302;
-        call->response().add_header("Location", "/_explorer/index.html");
+        call->response().add_header("Location", "/_explorer/");
         return net::HttpExchange::send(std::move(call->exchange));
     }
     // Direct-mode clients sign these requests in a way of their own; the answer is the same for all.
@@ -141,13 +141,6 @@ void RestHead::handle_public(std::unique_ptr<net::HttpExchange> exchange, const 
     } else if (path == "/_explorer/emulator.pem" && !options_.authority_pem.empty()) {
         response.add_header("Content-Type", "application/x-pem-file");
         response.body = options_.authority_pem;
-    } else if (path == "/_explorer" || path == "/_explorer/index.html") {
-        response.add_header("Content-Type", "text/html; charset=utf-8");
-        response.body =
-            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Orrery</title>"
-            "<body><h1>Orrery is running</h1><p>This endpoint speaks the Azure Cosmos DB protocol. Connect an SDK to "
-            "it with the key that the server printed when it started. The certificate authority of this server: "
-            "<a href=\"/_explorer/emulator.pem\">emulator.pem</a>.</p></body></html>";
     } else {
         response.status = 404;
         response.body = error_body(errors::resource_not_found("There is nothing at this path."), random_guid(), path);

@@ -634,7 +634,7 @@ TEST_F(RestHeadTest, PublicPathsNeedNoKey) {
     EXPECT_EQ(server_.raw("GET", "/_explorer/../dbs", {}).status, 404);
     const Reply browser = server_.raw("GET", "/", {{"accept", "text/html,*/*"}});
     EXPECT_EQ(browser.status, 302);
-    EXPECT_EQ(browser.header("location"), "/_explorer/index.html");
+    EXPECT_EQ(browser.header("location"), "/_explorer/");
     EXPECT_EQ(server_.raw("GET", "/dbs", {{"accept", "text/html"}}).status, 401);
 }
 

@@ -1,0 +1,89 @@
+import { lazy, Suspense, useCallback, useState } from 'react';
+import { account, loadContainers } from '../account';
+import { bytes, plural } from '../lib/format';
+import { useLoaded, useStore } from '../lib/hooks';
+import { go, type ContainerTab } from '../route';
+import { session } from '../session';
+import { ErrorNote, Spinner } from '../ui/controls';
+import { Tabs } from '../ui/tabs';
+import { readContainer, type ContainerState } from '../wire/api';
+import type { Container } from '../wire/types';
+import { offerText } from './database_page';
+import { Items } from './items';
+
+const Query = lazy(() => import('./query').then((m) => ({ default: m.Query })));
+const Scripts = lazy(() => import('./scripts').then((m) => ({ default: m.Scripts })));
+const Feed = lazy(() => import('./feed').then((m) => ({ default: m.Feed })));
+const Scale = lazy(() => import('./scale').then((m) => ({ default: m.Scale })));
+const Settings = lazy(() => import('./settings').then((m) => ({ default: m.Settings })));
+
+const TABS: { value: ContainerTab; label: string }[] = [
+  { value: 'items', label: 'Items' },
+  { value: 'query', label: 'Query' },
+  { value: 'scripts', label: 'Scripts' },
+  { value: 'feed', label: 'Change feed' },
+  { value: 'scale', label: 'Scale' },
+  { value: 'settings', label: 'Settings' },
+];
+
+export interface ContainerProps {
+  db: string;
+  container: Container;
+  /// Asks the server again for definition and usage.
+  refresh: () => void;
+  state: ContainerState;
+}
+
+export function ContainerPage({ db, coll, tab }: { db: string; coll: string; tab: ContainerTab }) {
+  const client = useStore(session)!;
+  const { offers } = useStore(account);
+  const loaded = useLoaded((signal) => readContainer(client, db, coll, signal), [db, coll]);
+  const [visited, setVisited] = useState<Set<ContainerTab>>(new Set());
+  if (!visited.has(tab)) setVisited(new Set([...visited, tab]));
+  const refresh = useCallback(() => {
+    loaded.reload();
+    void loadContainers(db);
+  }, [db, loaded.reload]);
+  const state = loaded.data;
+  if (!state)
+    return (
+      <div className="page">
+        <div className="inner">{loaded.error !== null ? <ErrorNote error={loaded.error} retry={loaded.reload} /> : <Spinner />}</div>
+      </div>
+    );
+  const { container, usage } = state;
+  const offer = offers[container._rid];
+  const props: ContainerProps = { db, container, refresh, state };
+  const panels: Partial<Record<ContainerTab, React.ReactNode>> = {
+    items: <Items {...props} />,
+    query: <Query {...props} />,
+    scripts: <Scripts {...props} />,
+    feed: <Feed {...props} />,
+    scale: <Scale {...props} />,
+    settings: <Settings {...props} />,
+  };
+  return (
+    <>
+      <div className="chead">
+        <div className="row wrap" style={{ alignItems: 'baseline', gap: '2px 18px' }}>
+          <h1>{coll}</h1>
+          <div className="facts">
+            <span>Key <b className="mono">{container.partitionKey?.paths.join(' / ')}</b></span>
+            {usage && <span><b className="num">{plural(usage.items, 'item')}</b></span>}
+            {usage && <span className="hide-narrow"><b className="num">{bytes(usage.kilobytes * 1024)}</b></span>}
+            <span className="hide-narrow"><b>{offer ? offerText(offer) : 'throughput of the database'}</b></span>
+            {state.indexProgress !== null && state.indexProgress < 100 && <span className="badge warn">index {state.indexProgress} %</span>}
+          </div>
+        </div>
+        <Tabs label="Views of the container" panelId="container-panel" value={tab} tabs={TABS} onChange={(next) => go({ page: 'container', db, coll, tab: next })} />
+      </div>
+      {/* Visited views stay alive: a query and its rows are there when one comes back. */}
+      {TABS.filter((t) => visited.has(t.value)).map((t) => (
+        <div key={t.value} className="tabpanel" role="tabpanel" id={t.value === tab ? 'container-panel' : undefined} aria-labelledby={`container-panel-${t.value}`} hidden={t.value !== tab}
+          style={t.value === tab ? undefined : { display: 'none' }}>
+          <Suspense fallback={<div style={{ padding: 20 }}><Spinner /></div>}>{panels[t.value]}</Suspense>
+        </div>
+      ))}
+    </>
+  );
+}

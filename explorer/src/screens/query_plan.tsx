@@ -1,0 +1,67 @@
+import { count, ru } from '../lib/format';
+import { Empty } from '../ui/controls';
+import type { PlanStep, Reports } from './query_reports';
+
+/// A page's plan, one lane per partition: where rows come from, how many pass each stage.
+function Arrow({ rows, most }: { rows: number; most: number }) {
+  const height = Math.max(2, Math.round((14 * Math.log1p(rows)) / Math.max(1, Math.log1p(most))));
+  return (
+    <div className="arrow num" aria-hidden="true">
+      <span>{count(rows)}</span>
+      <div className="bar" style={{ height }} />
+      <span>&nbsp;</span>
+    </div>
+  );
+}
+
+function Lane({ step, index, total, most }: { step: PlanStep; index: number; total: number; most: number }) {
+  const wasteful = step.loaded > 50 && step.matched * 10 < step.loaded;
+  return (
+    <li>
+      {total > 1 && <div className="label" style={{ marginBottom: 4 }}>Step {index + 1}</div>}
+      <div className="flow" aria-label={`${step.access} ${step.on}: ${step.candidates} candidates, ${step.loaded} loaded, ${step.matched} matched`} role="group">
+        <div className={`stage ${/scan/i.test(step.access) && !/index/i.test(step.access) ? 'costly' : 'source'}`}>
+          <span className="kind">{step.access}</span>
+          {step.on && <code>{step.on}</code>}
+        </div>
+        <Arrow rows={step.candidates} most={most} />
+        <div className={`stage${wasteful ? ' costly' : ''}`}>
+          <span className="kind">{step.loaded === 0 ? 'No item is read' : 'Read items'}</span>
+          <span className="small muted">{step.loaded === 0 ? 'the index has the answer' : `${count(step.loaded)} loaded`}</span>
+        </div>
+        <Arrow rows={step.loaded} most={most} />
+        <div className="stage"><span className="kind">Filter</span><span className="small muted">{count(step.matched)} match</span></div>
+        <Arrow rows={step.matched} most={most} />
+      </div>
+      {wasteful && <p className="small" style={{ color: 'var(--warn)', marginTop: 6 }}>Most items that were read did not match. An index on the filtered property would help: see “Cost and indexes”.</p>}
+    </li>
+  );
+}
+
+export function PlanView({ pages }: { pages: Reports[] }) {
+  const plan = pages[pages.length - 1]?.plan;
+  if (!plan) return <Empty icon="script" title="No plan"><p className="muted">The server sent none with this page.</p></Empty>;
+  const most = Math.max(1, ...plan.steps.flatMap((s) => [s.candidates, s.loaded, s.matched]));
+  return (
+    <div className="plan" tabIndex={0} role="region" aria-label="Plan">
+      <ol className="col" style={{ gap: 16 }}>
+        {plan.steps.map((step, i) => <Lane key={i} step={step} index={i} total={plan.steps.length} most={most} />)}
+      </ol>
+      <div className="row wrap" style={{ gap: 12 }}>
+        <div className="stage source"><span className="kind">{count(plan.rows)} rows</span><span className="small muted">of page {pages.length}, {ru(pages[pages.length - 1]!.charge)}</span></div>
+        <div className="facts num">
+          <span>compiled in <b>{(plan.compileUs / 1000).toFixed(2)} ms</b></span>
+          <span>planned in <b>{(plan.planUs / 1000).toFixed(2)} ms</b></span>
+          <span>index <b>{(plan.indexUs / 1000).toFixed(2)} ms</b></span>
+          <span>loading <b>{(plan.loadUs / 1000).toFixed(2)} ms</b></span>
+          <span>in all <b>{(plan.totalUs / 1000).toFixed(2)} ms</b></span>
+        </div>
+      </div>
+      <div className="facts num">
+        {plan.charged.map((work, i) => (
+          <span key={i}>charged{plan.charged.length > 1 ? ` (partition ${i + 1})` : ''}: <b>{count(work.seeks)}</b> seeks, <b>{count(work.loadedItems)}</b> items, <b>{count(work.indexEntries)}</b> index entries{work.joinTuples ? <>, <b>{count(work.joinTuples)}</b> JOIN tuples</> : null}</span>
+        ))}
+      </div>
+    </div>
+  );
+}

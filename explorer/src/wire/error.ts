@@ -1,0 +1,83 @@
+export interface QueryErrorDetail {
+  code: string;
+  message: string;
+  severity?: string;
+  location?: { start: number; end: number };
+}
+
+/// An answer of 400 or above, or no answer at all (status 0).
+export class WireError extends Error {
+  constructor(
+    readonly status: number,
+    readonly substatus: number,
+    readonly code: string,
+    message: string,
+    readonly details: QueryErrorDetail[],
+    readonly charge: number,
+    readonly retryAfterMs: number,
+  ) {
+    super(message);
+  }
+
+  static from(status: number, headers: Headers, body: string): WireError {
+    let code = '';
+    let message = '';
+    let details: QueryErrorDetail[] = [];
+    try {
+      const parsed = JSON.parse(body) as { code?: string; message?: string };
+      code = parsed.code ?? '';
+      message = parsed.message ?? '';
+    } catch {
+      message = body.slice(0, 400);
+    }
+    // "Message: {nested JSON}\r\nActivityId: …": the nested text is what a person wants to read.
+    const cut = message.search(/\r?\nActivityId:/);
+    if (cut >= 0) message = message.slice(0, cut);
+    if (message.startsWith('Message: ')) {
+      const nested = message.slice('Message: '.length);
+      try {
+        const inner = JSON.parse(nested) as { Errors?: string[]; errors?: QueryErrorDetail[] };
+        if (inner.Errors) message = inner.Errors.join('\n');
+        else if (inner.errors) {
+          details = inner.errors;
+          message = inner.errors.map((e) => (e.code ? `${e.code}: ${e.message}` : e.message)).join('\n');
+        }
+      } catch {
+        message = nested;
+      }
+    }
+    return new WireError(
+      status,
+      Number(headers.get('x-ms-substatus') ?? 0),
+      code,
+      message || `The server answered ${status}.`,
+      details,
+      Number(headers.get('x-ms-request-charge') ?? 0),
+      Number(headers.get('x-ms-retry-after-ms') ?? 0),
+    );
+  }
+}
+
+export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
+
+/// One sentence for a person, and what to do about it where that is known.
+export function describe(error: unknown): { title: string; text: string } {
+  if (error instanceof WireError) {
+    const titles: Record<number, string> = {
+      0: 'The server does not answer',
+      400: 'The server refused the request',
+      401: 'The key is not accepted',
+      403: 'Not allowed',
+      404: 'Not found',
+      408: 'It took too long',
+      409: 'It already exists',
+      412: 'It was changed meanwhile',
+      413: 'Too large',
+      429: 'Too many requests',
+      503: 'The server is not available',
+      507: 'The store is read-only',
+    };
+    return { title: titles[error.status] ?? `Error ${error.status}`, text: error.message };
+  }
+  return { title: 'Something went wrong', text: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,71 @@
+// What runs or is measured in the server: partitions and their use, scripts, the change feed.
+import { accessible, assert, offers, openContainer, point, rest, seed, shot, test, write } from './harness.js';
+
+const items = Array.from({ length: 400 }, (_, i) => ({ id: `i${i}`, pk: `p${i % 9}`, n: i, text: 'x'.repeat(300) }));
+await seed('server', 'probe', []);
+const scripts = await offers('POST', ['dbs', 'server', 'colls', 'probe', 'sprocs'], { body: { id: 'probe', body: 'function () {}' } });
+const feed = await offers('GET', ['dbs', 'server', 'colls', 'probe', 'docs'], { headers: { 'A-IM': 'Incremental Feed', 'x-ms-documentdb-partitionkeyrangeid': '0' } });
+
+test('partitions, heat, largest keys and the bill are those of the container', async (page) => {
+  await seed('server', 'scale', items);
+  await openContainer(page, 'server', 'scale', 'scale');
+  await page.getByRole('heading', { name: '2 physical partitions' }).waitFor();
+  const ranges = (await rest('GET', ['dbs', 'server', 'colls', 'scale', 'pkranges'])).body.PartitionKeyRanges;
+  assert.equal(ranges.length, 2);
+  for (const range of ranges) await page.getByRole('row', { name: new RegExp(`(^| )${range.id} `) }).first().waitFor();
+  await page.getByText('by storage', { exact: false }).first().waitFor();
+  await page.getByText('["p0"]').first().waitFor();
+  await page.getByText('10,000 RU/s at $0.008 per 100 RU/s and hour').waitFor();
+  await page.getByText('$584.00').first().waitFor();
+  await page.waitForTimeout(400);
+  await shot(page, 'scale');
+  await accessible(page);
+  await page.getByRole('button', { name: 'Colours', exact: true }).click();
+  await page.getByRole('menuitem', { name: 'Dark' }).click();
+  await page.waitForTimeout(300);
+  await shot(page, 'scale-dark');
+  await accessible(page);
+});
+
+test('a stored procedure is written, executed with its log, changed and deleted', { skip: scripts ? false : 'the server has no scripts', statuses: [400] }, async (page) => {
+  await seed('server', 'scripts', []);
+  await openContainer(page, 'server', 'scripts', 'scripts');
+  await page.getByRole('button', { name: 'New stored procedure' }).last().click();
+  await page.getByLabel('Name', { exact: true }).fill('hello');
+  await write(page, 'Script', 'function (name) { console.log("called with " + name); getContext().getResponse().setBody("Hello, " + name); }');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Stored procedure hello was saved.').waitFor();
+  await page.getByLabel(/^Partition key/).fill('a');
+  await page.getByLabel('Parameters').fill('["Ann"]');
+  await page.getByRole('button', { name: 'Execute' }).click();
+  await page.getByText('"Hello, Ann"').waitFor();
+  await page.getByText('called with Ann').waitFor();
+  await shot(page, 'scripts');
+  await accessible(page);
+  await write(page, 'Script', 'function () { throw new Error("broken"); }');
+  await page.keyboard.press('Control+s');
+  await page.getByRole('button', { name: 'Execute' }).click();
+  await page.getByText(/broken/).last().waitFor();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('Code that runs in the server').waitFor();
+});
+
+test('the change feed shows writes as they happen', { skip: feed ? false : 'the server has no change feed' }, async (page) => {
+  await seed('server', 'feed', [{ id: 'before', pk: 'a' }]);
+  await openContainer(page, 'server', 'feed', 'feed');
+  await page.getByRole('button', { name: 'Start watching' }).click();
+  await page.getByText('Waiting for changes').waitFor();
+  await page.waitForTimeout(1500);
+  await rest('POST', ['dbs', 'server', 'colls', 'feed', 'docs'], { headers: point('b'), body: { id: 'live', pk: 'b' } });
+  await page.getByRole('option', { name: /live/ }).click();
+  assert.equal(await page.getByRole('option', { name: /before/ }).count(), 0);
+  await page.getByRole('textbox', { name: 'Change' }).waitFor();
+  await shot(page, 'feed');
+  await accessible(page);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('From the beginning').click();
+  await page.getByRole('button', { name: 'Watch' }).click();
+  await page.getByRole('option', { name: /before/ }).waitFor();
+});
