@@ -81,7 +81,7 @@ Result<bool> run(const Engine& engine, const catalog::Container& container,
     const auto ranges = container.ranges->overlapping(request.range);
     auto [view, settings] =
         partition::view_and_settings(*ranges.front()->partition, engine.store());
-    TRY(const auto compiled, query::compile(request.text, settings->indexing.computed));
+    TRY(const auto compiled, query::compile(request.text, settings->indexing.computed, settings->space));
     TRY_STATUS(compiled->check_runnable());
     if (!is_light(*compiled)) return false;
     query::Environment environment;
