@@ -69,7 +69,7 @@ as_postgres "$pg_bin/initdb -D $pg_data -A trust -U postgres" >/dev/null
 as_postgres "$pg_bin/pg_ctl -D $pg_data -w -l $pg_data/log -o '-p $pg_port -k $pg_data -c listen_addresses=127.0.0.1 -c max_connections=100 -c shared_buffers=${cache_mb}MB -c work_mem=64MB -c maintenance_work_mem=512MB -c max_wal_size=8GB' start" >/dev/null
 pg=(--conninfo "host=127.0.0.1 port=$pg_port user=postgres dbname=postgres" --pid "$(head -1 "$pg_data/postmaster.pid")")
 
-"$build/orrery" serve --data "$work/orrery" --port 0 --cache-mb "$cache_mb" >"$work/orrery.log" 2>&1 &
+"$build/orrery" serve --data "$work/orrery" --port 0 --cache-mb "$cache_mb" --unthrottled >"$work/orrery.log" 2>&1 &
 orrery_pid=$!
 for _ in $(seq 100); do grep -q "ready at" "$work/orrery.log" && break; sleep 0.05; done
 port=$(sed -n 's|.*ready at http://[^:]*:\([0-9]*\)/.*|\1|p' "$work/orrery.log" | head -1)

@@ -64,6 +64,14 @@ def goals(results):
     if idle:
         yield ("idle < 60 MB, no CPU", f"{idle['rss_mb']} MB, {idle['cpu_percent']} %",
                idle["rss_mb"] < 60 and idle["cpu_percent"] < 0.5)
+    for workload in ("read", "create"):
+        sums = [sum(row["per_second"] for row in results.all(system, workload))
+                for system in ("orrery-metered", "orrery-unmetered")]
+        refused = sum(row["errors"] for row in results.all("orrery-metered", workload))
+        if all(sums):
+            ratio = sums[0] / sums[1]
+            yield (f"{workload}s with budgets enforced ≥ 0.97 × without, in turns",
+                   f"{ratio:.3f} × ({refused} refused)", ratio >= 0.97)
     containers = results.last("orrery", "containers")
     if containers:
         yield "1,000 containers in ≤ 5 s", f"{containers['ms'] / 1000:.1f} s", containers["ms"] <= 5000

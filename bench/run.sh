@@ -72,11 +72,12 @@ settle() {
     done
 }
 
+throttling=(--unthrottled) # the load is meant to be more than any offer allows
 start_orrery() { # --data FOLDER or --memory; sets orrery_pid, orrery_port, ready_ms
     local log=$work/orrery.log began
     : >"$log"
     began=$(now_ms)
-    $build/orrery serve "$@" --port 0 --cache-mb $cache_mb >"$log" 2>&1 &
+    $build/orrery serve "$@" --port 0 "${throttling[@]}" --cache-mb $cache_mb >"$log" 2>&1 &
     orrery_pid=$!
     pids+=("$orrery_pid")
     until grep -q "ready at" "$log"; do
@@ -124,6 +125,26 @@ began=$(now_ms)
 orrery containers 1000
 note "{\"system\":\"orrery\",\"workload\":\"containers\",\"count\":1000,\"ms\":$(($(now_ms) - began))}"
 stop_orrery
+
+echo "== Budgets enforced and not, in turns =="
+cat >"$work/metering.json" <<'JSON'
+{"databases":[{"id":"bench","containers":[{"id":"items","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},
+ "autoscaleMaxThroughput":1000000}]}]}
+JSON
+for turn in 1 2 3; do
+    for system in orrery-unmetered orrery-metered; do
+        throttling=()
+        [ $system = orrery-metered ] || throttling=(--unthrottled)
+        start_orrery --data "$work/metering" --init "$work/metering.json"
+        orrery load $hot
+        settle "$orrery_pid"
+        orrery_run --system $system --items $hot run read
+        orrery_run --system $system --items $hot --first $hot run create
+        stop_orrery
+        rm -rf "$work/metering"
+    done
+done
+throttling=(--unthrottled)
 
 echo "== nginx, a 1 KB file =="
 mkdir -p "$work/nginx/www"

@@ -1,4 +1,5 @@
 #include "base/errors.h"
+#include "base/throughput_errors.h"
 
 #include <fmt/format.h>
 
@@ -86,6 +87,12 @@ Error missing_partition_key() {
                 "x-ms-documentdb-partitionkey with a JSON array, for example [\"value\"].");
 }
 
+Error serverless_offer() {
+    return make(400, 0,
+                "Reading, replacing or giving throughput (offers) is not supported for serverless accounts: every "
+                "container gives up to 5,000 RU/s per physical partition.");
+}
+
 Error partition_key_mismatch() {
     return make(400, sub_status::kPartitionKeyMismatch,
                 "PartitionKey extracted from document doesn't match the one specified in the header");
@@ -155,6 +162,13 @@ Error range_gone(std::string_view range_id) {
                             range_id));
 }
 
+Error range_switching(std::string_view range_id) {
+    return make(410, sub_status::kSplitRunning,
+                fmt::format("A split or merge of the partition key range '{}' is being completed. Refresh the "
+                            "partition key ranges and retry.",
+                            range_id));
+}
+
 Error precondition_failed() {
     return make(412, 0,
                 "One of the specified pre-condition is not met. The etag given in If-Match is not the item's "
@@ -171,6 +185,12 @@ Error batch_response_too_large() {
     return make(413, sub_status::kBatchResponseTooLarge, "The batch response is too large. Send fewer operations.");
 }
 
+Error scale_running() {
+    return make(423, 0,
+                "Another scale operation of this resource is still running: physical partitions are being split. Wait "
+                "until x-ms-offer-replace-pending is false, or scale within what the present partitions give.");
+}
+
 Error failed_dependency() {
     return make(424, 0, "Another operation of the transactional batch failed; nothing was applied.");
 }
@@ -178,6 +198,13 @@ Error failed_dependency() {
 Error request_rate_too_large(int64_t retry_after_ms) {
     Error error = make(429, sub_status::kRequestRateTooLarge,
                        "Request rate is large. More Request Units may be needed, so no changes were made.");
+    error.retry_after_ms = retry_after_ms;
+    return error;
+}
+
+Error metadata_rate_too_large(int64_t retry_after_ms) {
+    Error error = make(429, sub_status::kRequestRateTooLarge,
+                       "The request did not complete due to a high rate of metadata requests.");
     error.retry_after_ms = retry_after_ms;
     return error;
 }

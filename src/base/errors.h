@@ -59,6 +59,8 @@ Error request_timeout(std::string message);
 Error conflict();
 Error unique_key_conflict();
 Error range_gone(std::string_view range_id);
+/// A split or merge is being completed: 410/1007.
+Error range_switching(std::string_view range_id);
 Error precondition_failed();
 Error patch_condition_failed();
 Error entity_too_large(uint64_t limit_bytes);

@@ -154,8 +154,10 @@ Status CatalogImpl::commit(MetaChange change, const records::Account& account) {
         account.next_offer != stored.next_offer || account.next_partition != stored.next_partition)
         change.put(account);
     for (storage::PartitionId partition : dead_) change.retire(partition);
+    for (const std::string& key : abandoned_) change.remove(key);
     TRY_STATUS(std::move(change).commit(deps_.store));
     dead_.clear();
+    abandoned_.clear();
     std::unique_lock lock(mutex_);
     state_.account = account;
     state_.account_stored = true;

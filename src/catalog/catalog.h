@@ -9,7 +9,9 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
+#include "catalog/range_change.h"
 #include "catalog/resources.h"
+#include "catalog/throughput.h"
 #include "index/computed.h"
 #include "json/value.h"
 #include "partition/item_cache.h"
@@ -43,6 +45,8 @@ public:
         const Clock& clock;
         /// Without one, containers with computed properties are refused.
         index::ComputedCompiler compile_computed = {};
+        ThroughputSettings throughput = {};
+        RangeLimits range_limits = {};
     };  // borrowed, outlive this
 
     /// Between Store::open and Store::start: loads everything, opens partitions, replays their
@@ -88,10 +92,24 @@ public:
     virtual Status delete_container(std::string_view database, std::string_view container,
                                     std::string_view if_match) = 0;
 
+    // Physical partitions. One split or merge at a time; others wait.
+
+    /// Splits or merges while reads and writes go on; returns the container with its new map.
+    /// 410/1002 when a range is not there (any more), 400 when it cannot be done. Own thread.
+    virtual Result<ContainerPtr> change_ranges(const RangeChange& change,
+                                               RangeProgress& progress) = 0;
+    /// What would come of it; the same refusals.
+    virtual Result<std::vector<RangeForecast>> forecast(const RangeChange& change) const = 0;
+    virtual const RangeLimits& range_limits() const = 0;
+    /// Forgets what a crash left of splits and merges. After Store::start(); own thread.
+    virtual Status clean_up() = 0;
+
     // A changed indexing policy is in force at once and carried out in the background.
 
     /// Does a bounded part of what is to be done; false: nothing is left. One background thread.
     virtual Result<bool> carry_out_index_changes() = 0;
+    /// True while the container that is next uses its throughput itself: changes take leftovers.
+    virtual bool index_changes_must_wait() const = 0;
     /// Called when there is something to do; must be brief and not call the catalog. Null: nobody.
     virtual void on_index_change(std::function<void()> wake) = 0;
     /// 0 to 100; 100 when no change is being carried out.
@@ -131,6 +149,18 @@ public:
     enum class Migrate : uint8_t { kNo, kToAutoscale, kToManual };
     virtual Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body,
                                            Migrate migrate, std::string_view if_match) = 0;
+
+    /// 400 for a serverless account, else ok: the account has offers.
+    virtual Status check_offers() const = 0;
+    virtual OfferState offer_state(const Offer& offer) const = 0;
+    /// Gives the container's physical partitions the throughputs of `body` (docs/compatibility.md),
+    /// or equal ones; the offer becomes their sum.
+    virtual Result<OfferPtr> redistribute(const Container& container, const json::Value& body) = 0;
+    virtual Result<OfferPtr> set_throughput_buckets(const Container& container,
+                                                    const json::Value& body) = 0;
+    /// Autoscale: raises what storage has outgrown, and notes the highest throughput of the hour.
+    /// Background, once a second.
+    virtual Status watch_throughput() = 0;
 
     /// A secret of this account that signs resource tokens and continuation tokens; made once.
     virtual const std::string& signing_secret() const = 0;

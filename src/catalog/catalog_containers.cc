@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "base/throughput_errors.h"
 #include "catalog/catalog_impl.h"
 #include "catalog/names.h"
 #include "catalog/throughput.h"
@@ -47,6 +48,10 @@ Result<CatalogImpl::ContainerPlan> CatalogImpl::plan_container(
     const DatabaseNode& database, const Definition& definition,
     const ThroughputRequest& throughput) const {
     TRY_STATUS(check_throughput(throughput));
+    if (deps_.throughput.serverless) {
+        if (throughput.given()) return errors::serverless_offer();
+        return ContainerPlan();
+    }
     const OfferPtr shared = state_.offer_of(database.database->rid.text());
     ContainerPlan plan;
     if (!throughput.given() && shared) {
@@ -85,6 +90,7 @@ Result<ContainerPtr> CatalogImpl::build_container(
     out->version = record.version;
     out->legacy_fixed = settings.key.system_key;
     settings.path_key = record.path_key;
+    settings.logical_partition_bytes_max = deps_.range_limits.logical_partition_bytes;
     settings.container_rid = rid_decode(out->rid_text).value_or("");
     out->settings = std::make_shared<const partition::ContainerSettings>(std::move(settings));
     out->definition = definition_json(record.id, record.tail);
@@ -102,6 +108,7 @@ Result<ContainerPtr> CatalogImpl::build_container(
         range.id = std::to_string(range.number);
         for (uint32_t parent : record.ranges[i].parents)
             range.parents.push_back(std::to_string(parent));
+        range.weight = record.ranges[i].weight;
         TRY(range.partition, partition::Partition::open(std::move(identity), out->settings, deps));
         map->ranges.push_back(std::move(range));
     }
@@ -135,7 +142,7 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     MetaChange change;
     std::vector<records::Partition> partitions;
     for (const partition::EpkRange& epks : even_ranges(definition.settings.key, plan.partitions)) {
-        record.ranges.push_back({record.next_range++, account.next_partition++, {}});
+        record.ranges.push_back({record.next_range++, account.next_partition++, {}, 0});
         partitions.push_back(partition_record(record, record.ranges.back(), epks));
         change.put(partitions.back());
     }
@@ -157,6 +164,7 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
         state_.set_offer(offer->number, make_offer(*offer));
     else
         ++parent->containers_without_offer;
+    refresh_budgets(*parent, *container);
     return container;
 }
 

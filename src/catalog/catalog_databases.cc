@@ -1,5 +1,6 @@
 #include "base/errors.h"
 #include "base/random.h"
+#include "base/throughput_errors.h"
 #include "catalog/catalog_impl.h"
 #include "catalog/names.h"
 #include "catalog/throughput.h"
@@ -19,6 +20,7 @@ Result<DatabasePtr> CatalogImpl::create_database(const json::Value& body,
     WriteLock write(write_mutex_);
     TRY(std::string id, body_id(body));
     TRY_STATUS(check_throughput(throughput));
+    if (deps_.throughput.serverless && throughput.given()) return errors::serverless_offer();
     if (state_.databases.find(id) != nullptr) return errors::conflict();
 
     records::Account account = state_.account;
@@ -43,8 +45,11 @@ Result<DatabasePtr> CatalogImpl::create_database(const json::Value& body,
     node.record = record;
     const DatabasePtr database = node.database;
     std::unique_lock lock(mutex_);
-    state_.databases.add(record.rid.number, record.id, std::move(node));
-    if (offer) state_.set_offer(offer->number, make_offer(*offer));
+    DatabaseNode& added = state_.databases.add(record.rid.number, record.id, std::move(node));
+    if (offer) {
+        state_.set_offer(offer->number, make_offer(*offer));
+        refresh_budgets(added);
+    }
     return database;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -12,6 +13,10 @@
 #include "catalog/meta_commit.h"
 #include "catalog/records.h"
 #include "catalog/state.h"
+
+namespace orrery::partition {
+class PartitionMove;
+}
 
 namespace orrery::catalog {
 
@@ -54,7 +59,12 @@ public:
                                            std::string_view if_match) override;
     Status delete_container(std::string_view database, std::string_view container,
                             std::string_view if_match) override;
+    Result<ContainerPtr> change_ranges(const RangeChange& change, RangeProgress& progress) override;
+    Result<std::vector<RangeForecast>> forecast(const RangeChange& change) const override;
+    const RangeLimits& range_limits() const override { return deps_.range_limits; }
+    Status clean_up() override;
     Result<bool> carry_out_index_changes() override;
+    bool index_changes_must_wait() const override;
     void on_index_change(std::function<void()> wake) override {
         WriteLock write(write_mutex_);
         wake_ = std::move(wake);
@@ -79,6 +89,13 @@ public:
 
     Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body, Migrate migrate,
                                    std::string_view if_match) override;
+
+    Status check_offers() const override;
+    OfferState offer_state(const Offer& offer) const override;
+    Result<OfferPtr> redistribute(const Container& container, const json::Value& body) override;
+    Result<OfferPtr> set_throughput_buckets(const Container& container,
+                                            const json::Value& body) override;
+    Status watch_throughput() override;
 
     const std::string& signing_secret() const override { return secret_; }
 
@@ -138,20 +155,52 @@ private:
     Result<PermissionPtr> store_permission(UserNode& user, uint64_t number, PermissionBody body);
     Result<UserPtr> store_user(DatabaseNode& database, UserNode& user, std::string id);
 
+    // catalog_budgets.cc. Under mutex_ where others may look.
     Result<int64_t> storage_kb(const Offer& offer) const;
+    std::vector<ContainerPtr> served_by(const Offer& offer) const;
+    uint32_t ranges_of(const Offer& offer) const;
+    int64_t current_ru(const Offer& offer) const;
+    /// Rates of all ranges of the database's containers, or of one container, from offers and
+    /// weights. After every change of offers, weights or range maps.
+    void refresh_budgets(DatabaseNode& database);
+    void refresh_budgets(DatabaseNode& database, const Container& container);
+    void refresh_shared(DatabaseNode& database, const Offer& offer);
+    records::Offer record_of(uint32_t number, const Offer& offer) const;
+    Result<OfferPtr> store_offer(records::Offer record, MetaChange change);
 
     Status load_record(std::string_view key, std::string_view value, struct Loaded& loaded);
     Status load_containers(struct Loaded& loaded);
     Status load_offers(struct Loaded& loaded);
+    void roll_back_moves(const struct Loaded& loaded);
     Status replay();
 
+    /// A split or merge with its partitions' numbers, which are taken for good.
+    struct RangeMove;
+    Result<std::vector<RangeForecast>> plan_ranges(const Container& container,
+                                                   const RangeChange& change) const;
+    Result<RangeMove> reserve_ranges(const RangeChange& change);
+    Status carry_out(RangeMove& move, RangeProgress& progress);
+    Status switch_ranges(RangeMove& move, partition::PartitionMove& moving);
+    void give_up(const RangeMove& move);
+    ContainerNode* container_node(const ContainerRid& rid);
+    Result<ContainerPtr> find_by_rid(const ContainerRid& rid) const;  ///< takes mutex_
+
     const Deps deps_;
-    size_t unsaved_fill_ = 0;     // items; owned by the thread that carries changes out
+    size_t unsaved_fill_ = 0;  // items; owned by the thread that carries changes out
     std::mutex write_mutex_;
     std::function<void()> wake_;              // guarded by write_mutex_
     std::vector<storage::PartitionId> dead_;  // guarded by write_mutex_
+    std::vector<std::string> abandoned_;      // guarded by write_mutex_; keys of moves
+    std::mutex move_mutex_;  // held for a whole split or merge; before write_mutex_
     mutable std::shared_mutex mutex_;
     State state_;         // guarded by mutex_
+    struct Peak {
+        int64_t hour = 0;
+        int64_t ru = 0;
+    };
+    std::map<uint32_t, Peak> peaks_;  // by offer number; guarded by mutex_
+    int64_t storage_watched_ = 0;     // owned by the thread that watches
+    std::map<uint32_t, std::vector<int64_t>> redistributed_us_;  // guarded by write_mutex_
     std::string secret_;  // constant after load
 };
 

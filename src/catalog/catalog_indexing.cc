@@ -44,6 +44,7 @@ Result<ContainerPtr> CatalogImpl::change_settings(DatabaseNode& database,
                                                   const ContainerPtr& before, NewSettings to) {
     using Index = NewSettings::Index;
     to.settings.path_key = to.record.path_key;
+    to.settings.logical_partition_bytes_max = deps_.range_limits.logical_partition_bytes;
     to.settings.container_rid = before->settings->container_rid;
     to.settings.index_change = before->settings->index_change;
     if (to.index == Index::kSame) to.settings.previous = before->settings->previous;

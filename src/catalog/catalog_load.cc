@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.h"
@@ -33,6 +34,7 @@ struct Loaded {
     std::vector<records::Container> containers;
     absl::flat_hash_map<storage::PartitionId, records::Partition> partitions;
     std::vector<records::Offer> offers;
+    std::vector<records::Move> moves;
 };
 
 Result<std::unique_ptr<Catalog>> Catalog::load(const Deps& deps) {
@@ -57,6 +59,7 @@ Status CatalogImpl::load_all() {
         random_bytes(state_.account.secret.data(), kSecretBytes);
     }
     secret_ = state_.account.secret;
+    roll_back_moves(loaded);
     return replay();
 }
 
@@ -129,6 +132,11 @@ Status CatalogImpl::load_record(std::string_view key, std::string_view value, Lo
                                           {make_permission(record, user->user)});
                     return {};
                 });
+        case records::Kind::kMove:
+            return read(records::decode_move(key, value), [&](records::Move record) -> Status {
+                loaded.moves.push_back(std::move(record));
+                return {};
+            });
     }
     return Status(inconsistent("unknown record"));
 }
@@ -181,7 +189,21 @@ Status CatalogImpl::load_offers(Loaded& loaded) {
         if (record.container != 0) --database->containers_without_offer;
         state_.set_offer(record.number, make_offer(record));
     }
+    for (const auto& [number, database] : state_.databases.nodes())
+        refresh_budgets(*state_.databases.find_number(number));
     return {};
+}
+
+/// Targets of splits and merges that did not come to their switch are dead from now on. The next
+/// change of the catalog says so for good.
+void CatalogImpl::roll_back_moves(const Loaded& loaded) {
+    for (const records::Move& move : loaded.moves) {
+        abandoned_.push_back(records::key(move));
+        for (storage::PartitionId target : move.targets) {
+            dead_.push_back(target);
+            deps_.store.retire_partition(target);
+        }
+    }
 }
 
 /// Brings derived state up to date after a crash. Partitions of containers that are gone, written
@@ -195,9 +217,10 @@ Status CatalogImpl::replay() {
             live.emplace(range.partition->identity().id, range.partition);
     for (const storage::ReplayNeed& need : needs) {
         const auto it = live.find(need.partition);
-        if (it == live.end())
-            dead_.push_back(need.partition);
-        else
+        if (it == live.end()) {
+            if (std::find(dead_.begin(), dead_.end(), need.partition) == dead_.end())
+                dead_.push_back(need.partition);
+        } else
             TRY_STATUS(it->second->replay_index(need.covered_lsn));
     }
     return {};

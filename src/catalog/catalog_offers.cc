@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/throughput_errors.h"
 #include "catalog/catalog_impl.h"
 #include "catalog/names.h"
 #include "catalog/throughput.h"
@@ -49,36 +50,14 @@ OfferPtr make_offer(const records::Offer& record) {
     out->increment_percent = record.increment_percent;
     out->highest_ever = record.highest_ever;
     out->storage_kb_ever = record.storage_kb_ever;
+    out->buckets = record.buckets;
     out->version = record.version;
     return out;
 }
 
-/// Storage that the offer's resource holds now, or held at the last replace if that was more.
-Result<int64_t> CatalogImpl::storage_kb(const Offer& offer) const {
-    const storage::ViewPtr view = deps_.store.view();
-    int64_t bytes = 0;
-    const auto add = [&](const Container& container) -> Status {
-        for (const PartitionRange& range : container.ranges->ranges) {
-            auto totals = range.partition->totals(*view);
-            if (!totals.ok()) return std::move(totals).take_status();
-            bytes += totals->bytes;
-        }
-        return {};
-    };
-    if (const auto rid = parse_container_rid(offer.resource_rid)) {
-        const DatabaseNode* database = state_.databases.find_number(rid->database.number);
-        const ContainerNode* node =
-            database == nullptr ? nullptr : database->containers.find_number(rid->number);
-        if (node != nullptr) TRY_STATUS(add(*node->container));
-    } else if (const DatabaseNode* database = state_.database(offer.resource_rid)) {
-        for (const auto& [number, node] : database->containers.nodes())
-            if (!state_.offer_of(node.container->rid_text)) TRY_STATUS(add(*node.container));
-    }
-    return std::max(offer.storage_kb_ever, bytes / 1024);
-}
-
 Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const json::Value& body,
                                             Migrate migrate, std::string_view if_match) {
+    TRY_STATUS(check_offers());
     WriteLock write(write_mutex_);
     const auto number = parse_offer_rid(rid);
     const auto found = number ? state_.offers.find(*number) : state_.offers.end();
@@ -107,30 +86,29 @@ Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const json::Va
     }
     TRY_STATUS(check_throughput(wanted));
 
-    records::Offer record = offer_record(*number, {}, 0, wanted, new_version());
-    if (const auto container = parse_container_rid(before.resource_rid)) {
-        record.database = container->database;
-        record.container = container->number;
-        const DatabaseNode* database = state_.databases.find_number(container->database.number);
-        const ContainerNode* node = database->containers.find_number(container->number);
-        if (node->container->legacy_fixed) TRY_STATUS(check_fixed_throughput(wanted));
-    } else {
-        record.database = *parse_database_rid(before.resource_rid);
-    }
+    const auto containers = served_by(before);
+    if (containers.size() == 1 && containers.front()->legacy_fixed)
+        TRY_STATUS(check_fixed_throughput(wanted));
+    records::Offer record = record_of(*number, before);
+    record.manual = wanted.manual;
+    record.autoscale_max = wanted.autoscale_max;
+    record.increment_percent = wanted.increment_percent;
+    record.version = new_version();
     record.storage_kb_ever = kb;
-    const int64_t value = record.highest_ever;
-    const int64_t minimum = wanted.autoscale_max ? minimum_autoscale(before.highest_ever, gb, 0)
-                                                 : minimum_manual(before.highest_ever, gb, 0);
+    const int64_t value = wanted.autoscale_max.value_or(wanted.manual.value_or(0));
+    const auto shared = record.container == 0 ? static_cast<int64_t>(containers.size()) : 0;
+    const int64_t minimum = wanted.autoscale_max
+                                ? minimum_autoscale(before.highest_ever, gb, shared)
+                                : minimum_manual(before.highest_ever, gb, shared);
     // A value that stays as it is needs no room below it.
     if (value < minimum && value != before.value()) return below_minimum(value, minimum);
+    // Down to what the partitions give is always possible; two splits at once are not.
+    const int64_t ranges = ranges_of(before);
+    const bool pending = ranges < partitions_wanted(before, deps_.throughput);
+    if (pending && value > ranges * deps_.throughput.partition_ru_max && value != before.value())
+        return errors::scale_running();
     record.highest_ever = std::max(before.highest_ever, value);
-    MetaChange change;
-    change.put(record);
-    TRY_STATUS(commit(std::move(change)));
-    OfferPtr after = make_offer(record);
-    std::unique_lock lock(mutex_);
-    state_.set_offer(record.number, after);
-    return after;
+    return store_offer(std::move(record), MetaChange());
 }
 
 }  // namespace orrery::catalog

@@ -350,7 +350,7 @@ TEST(Containers, DamagedOrNewerCatalogIsRefused) {
             ASSERT_TRUE(value.ok() && *value);
             std::string changed = **value;
             if (newer)
-                changed[0] = 2;
+                changed[0] = 3;
             else
                 changed.resize(changed.size() / 2);
             MetaChangeForTest{key, changed}.commit(*account.store);

@@ -20,13 +20,20 @@ public:
                 scope.remove(storage::Family::kMeta, key);
         }
         for (storage::PartitionId partition : change_.retired_) scope.retire(partition);
+        if (change_.companion_.write) change_.companion_.write(scope);
         return true;
+    }
+    void before_write() override {
+        if (change_.companion_.before_write) change_.companion_.before_write();
+    }
+    void published(const storage::View&) override {
+        if (change_.companion_.published) change_.companion_.published();
     }
     void complete(Status status) override {
         done_.set_value(refused_.ok() ? std::move(status) : std::move(refused_));
     }
     size_t bytes() const override {
-        size_t total = 0;
+        size_t total = change_.companion_.bytes;
         for (const auto& [key, value] : change_.entries_)
             total += key.size() + (value ? value->size() : 0);
         return total;

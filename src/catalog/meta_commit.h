@@ -33,6 +33,15 @@ public:
     /// the change.
     void guard(std::function<Status()> check) { guard_ = std::move(check); }
 
+    /// What else becomes of the store with this change, all on the committer's thread.
+    struct Companion {
+        std::function<void(storage::CommitScope&)> write;  ///< as part of the change
+        std::function<void()> before_write;
+        std::function<void()> published;  ///< durable and visible, before anybody is answered
+        size_t bytes = 0;                 ///< about
+    };
+    void accompany(Companion companion) { companion_ = std::move(companion); }
+
     /// Waits until the change is durable. Not on the committer's thread.
     Status commit(storage::Store& store) &&;
 
@@ -40,6 +49,7 @@ private:
     std::vector<std::pair<std::string, std::optional<std::string>>> entries_;
     std::vector<storage::PartitionId> retired_;
     std::function<Status()> guard_;
+    Companion companion_;
 
     friend class MetaCommit;
 };

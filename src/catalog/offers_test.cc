@@ -108,22 +108,22 @@ TEST_F(OfferTest, ReplaceManual) {
 
 TEST_F(OfferTest, MinimumFollowsTheHighestEver) {
     const OfferPtr offer = create({400, {}, {}});
-    EXPECT_EQ(offer->minimum(), 400);
+    EXPECT_EQ(account_->offer_state(*offer).minimum, 400);
     const auto high = replace(offer, manual(100'000));
     ASSERT_TRUE(high.ok());  // more than the partitions can give: stored
-    EXPECT_EQ((*high)->minimum(), 1'000);
+    EXPECT_EQ(account_->offer_state(**high).minimum, 1'000);
     const auto refused = replace(offer, manual(900));
     EXPECT_EQ(code_of(refused), "400");
     EXPECT_NE(message_of(refused).find("1000"), std::string::npos) << message_of(refused);
     EXPECT_EQ(code_of(replace(offer, manual(1'000))), "ok");
     account_.reopen();
-    EXPECT_EQ(account_->find_offer(offer->rid)->minimum(), 1'000);
+    EXPECT_EQ(account_->offer_state(*account_->find_offer(offer->rid)).minimum, 1'000);
     EXPECT_EQ(code_of(replace(offer, manual(900))), "400");
 }
 
 TEST_F(OfferTest, ReplaceAutoscale) {
     const OfferPtr offer = create({{}, 50'000, 5});
-    EXPECT_EQ(offer->minimum(), 5'000);
+    EXPECT_EQ(account_->offer_state(*offer).minimum, 5'000);
     EXPECT_EQ(code_of(replace(offer, autoscale(4'000))), "400");
     EXPECT_EQ(code_of(replace(offer, autoscale(5'500))), "400");
     const auto replaced = replace(offer, autoscale(6'000));  // offerThroughput is ignored

@@ -9,7 +9,9 @@
 namespace orrery::catalog::records {
 namespace {
 
-constexpr uint8_t kFormatVersion = 1;
+/// 2: weights of ranges, throughput buckets of offers.
+constexpr uint8_t kFormatVersion = 2;
+constexpr uint8_t kFirstWithWeights = 2;
 constexpr char kCatalogByte = 'C';
 
 std::string kind_prefix(Kind kind) {
@@ -191,12 +193,19 @@ std::string key(const Permission& record) {
     return permission_key(record.rid);
 }
 
+std::string key(const Move& record) {
+    std::string key = kind_prefix(Kind::kMove);
+    append_u32_be(key, record.targets.front());
+    return key;
+}
+
 std::optional<Kind> kind_of(std::string_view key) {
     const std::string prefix = catalog_prefix();
     if (key.size() <= prefix.size() || !key.starts_with(prefix)) return std::nullopt;
     const auto kind = static_cast<uint8_t>(key[prefix.size()]);
-    if (kind < static_cast<uint8_t>(Kind::kAccount) ||
-        kind > static_cast<uint8_t>(Kind::kPermission))
+    if ((kind < static_cast<uint8_t>(Kind::kAccount) ||
+         kind > static_cast<uint8_t>(Kind::kPermission)) &&
+        kind != static_cast<uint8_t>(Kind::kMove))
         return std::nullopt;
     return static_cast<Kind>(kind);
 }
@@ -256,6 +265,7 @@ std::string encode(const Container& record) {
         append_varint(out, range.partition);
         append_varint(out, range.parents.size());
         for (uint32_t parent : range.parents) append_varint(out, parent);
+        append_varint(out, range.weight);
     }
     append_index_state(out, record.index);
     return out;
@@ -282,6 +292,7 @@ Result<Container> decode_container(std::string_view key, std::string_view value)
         const uint64_t parent_count = in.value.varint();
         for (uint64_t j = 0; j < parent_count && in.value.ok(); ++j)
             range.parents.push_back(take_u32(in.value));
+        if (in.version >= kFirstWithWeights) range.weight = in.value.varint();
         out.ranges.push_back(std::move(range));
     }
     out.index = take_index_state(in.value);
@@ -333,6 +344,8 @@ std::string encode(const Offer& record) {
     append_optional(out, record.increment_percent);
     append_number(out, record.highest_ever);
     append_number(out, record.storage_kb_ever);
+    for (const uint8_t percent : record.buckets.percent) out.push_back(static_cast<char>(percent));
+    out.push_back(static_cast<char>(record.buckets.standard));
     return out;
 }
 
@@ -348,7 +361,12 @@ Result<Offer> decode_offer(std::string_view key, std::string_view value) {
     out.increment_percent = take_optional(in.value);
     out.highest_ever = take_number(in.value);
     out.storage_kb_ever = take_number(in.value);
+    if (in.version >= kFirstWithWeights) {
+        for (uint8_t& percent : out.buckets.percent) percent = in.value.u8();
+        out.buckets.standard = in.value.u8();
+    }
     TRY_STATUS(in.finish());
+    if (!out.buckets.valid()) return damaged(key, "has impossible throughput buckets");
     if (out.manual.has_value() == out.autoscale_max.has_value())
         return damaged(key, "is neither manual nor autoscale");
     return out;
@@ -399,6 +417,24 @@ Result<Permission> decode_permission(std::string_view key, std::string_view valu
     TRY_STATUS(in.finish());
     if (mode > static_cast<uint8_t>(PermissionMode::kAll))
         return damaged(key, "has an unknown mode");
+    return out;
+}
+
+std::string encode(const Move& record) {
+    std::string out = begin_value();
+    append_varint(out, record.targets.size());
+    for (storage::PartitionId target : record.targets) append_varint(out, target);
+    return out;
+}
+
+Result<Move> decode_move(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    Move out;
+    const uint32_t first = in.key.u32_be();
+    const uint64_t count = in.value.varint();
+    for (uint64_t i = 0; i < count && in.value.ok(); ++i) out.targets.push_back(take_u32(in.value));
+    TRY_STATUS(in.finish());
+    if (out.targets.empty() || out.targets.front() != first) return damaged(key, "is damaged");
     return out;
 }
 

@@ -23,6 +23,7 @@ enum class Kind : uint8_t {
     kOffer = 5,
     kUser = 6,
     kPermission = 7,
+    kMove = 16,
 };
 
 /// Counters hold the next number to hand out: numbers are never used twice.
@@ -56,6 +57,7 @@ struct Range {
     uint32_t number = 0;
     storage::PartitionId partition = 0;
     std::vector<uint32_t> parents;
+    uint64_t weight = 0;  ///< PartitionRange::weight
 };
 struct Container {
     ContainerRid rid;
@@ -93,6 +95,7 @@ struct Offer {
     std::optional<int64_t> increment_percent;
     int64_t highest_ever = 0;
     int64_t storage_kb_ever = 0;
+    ThroughputBuckets buckets;
 };
 struct User {
     UserRid rid;
@@ -109,6 +112,12 @@ struct Permission {
     std::string partition_key;
 };
 
+/// Partitions being filled by a split or merge that has not come to its switch. Found at start, it
+/// never will: they are dead.
+struct Move {
+    std::vector<storage::PartitionId> targets;  ///< one or more; the first is in the key
+};
+
 std::string catalog_prefix();  ///< of all keys
 std::string account_key();
 std::string key(const Database& record);
@@ -117,6 +126,7 @@ std::string key(const Partition& record);
 std::string key(const Offer& record);
 std::string key(const User& record);
 std::string key(const Permission& record);
+std::string key(const Move& record);
 std::string database_key(const DatabaseRid& rid);
 std::string container_key(const ContainerRid& rid);
 std::string partition_key(storage::PartitionId id);
@@ -131,6 +141,7 @@ std::string encode(const Partition& record);
 std::string encode(const Offer& record);
 std::string encode(const User& record);
 std::string encode(const Permission& record);
+std::string encode(const Move& record);
 
 /// The kind of a key of the catalog; nullopt for a foreign one.
 std::optional<Kind> kind_of(std::string_view key);
@@ -143,5 +154,6 @@ Result<Partition> decode_partition(std::string_view key, std::string_view value)
 Result<Offer> decode_offer(std::string_view key, std::string_view value);
 Result<User> decode_user(std::string_view key, std::string_view value);
 Result<Permission> decode_permission(std::string_view key, std::string_view value);
+Result<Move> decode_move(std::string_view key, std::string_view value);
 
 }  // namespace orrery::catalog::records

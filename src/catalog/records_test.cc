@@ -45,7 +45,7 @@ Partition partition() {
     return out;
 }
 Offer offer() {
-    return {1, kDatabaseRid, 0x8000'0001, kVersion, std::nullopt, 4000, 5, 4000, 0};
+    return {1, kDatabaseRid, 0x8000'0001, kVersion, std::nullopt, 4000, 5, 4000, 0, {}};
 }
 User user() {
     return {{kDatabaseRid, 1}, "u", kVersion, 2};
@@ -68,19 +68,19 @@ TEST(CatalogRecords, GoldenKeys) {
 
 TEST(CatalogRecords, GoldenValues) {
     const std::string version = "05652D74616781E2CFAA06";  // "e-tag", 1,700,000,001
-    EXPECT_EQ(hex_encode_upper(encode(account())), "0106736563726574DE98EDD1020305");
-    EXPECT_EQ(hex_encode_upper(encode(database())), "01026462" + version + "01");
+    EXPECT_EQ(hex_encode_upper(encode(account())), "0206736563726574DE98EDD1020305");
+    EXPECT_EQ(hex_encode_upper(encode(database())), "02026462" + version + "01");
     EXPECT_EQ(hex_encode_upper(encode(container())),
-              "010163" + version + "02787D" + "08070605040302011817161514131211" + "02030503" +
-                  "02" + "01070100" + "02080100");
+              "020163" + version + "02787D" + "08070605040302011817161514131211" + "02030503" +
+                  "02" + "0107010000" + "0208010000");
     EXPECT_EQ(hex_encode_upper(encode(partition())),
-              "012A3B4C5D800000010101021FFF01FF02"
+              "022A3B4C5D800000010101021FFF01FF02"
               "0807060504030201181716151413121102787D");
     EXPECT_EQ(hex_encode_upper(encode(offer())),
-              "012A3B4C5D80000001" + version + "00" + "01A11F" + "0106" + "A11F" + "01");
-    EXPECT_EQ(hex_encode_upper(encode(user())), "010175" + version + "02");
+              "022A3B4C5D80000001" + version + "00" + "01A11F" + "0106" + "A11F" + "01" + "000000000000");
+    EXPECT_EQ(hex_encode_upper(encode(user())), "020175" + version + "02");
     EXPECT_EQ(hex_encode_upper(encode(permission())),
-              "010170" + version + "01" + "0E6462732F64622F636F6C6C732F63" + "055B226B225D");
+              "020170" + version + "01" + "0E6462732F64622F636F6C6C732F63" + "055B226B225D");
 }
 
 TEST(CatalogRecords, RoundTrips) {
@@ -151,7 +151,7 @@ void expect_damage_is_found(const std::string& key, const std::string& value, De
     EXPECT_FALSE(decode(key + "x", value).ok());
     EXPECT_FALSE(decode(key.substr(0, key.size() - 1), value).ok());
     std::string newer = value;
-    newer[0] = 2;
+    newer[0] = 3;
     const auto result = decode(key, newer);
     ASSERT_FALSE(result.ok());
     EXPECT_NE(result.error().message.find("newer version"), std::string::npos);
@@ -164,6 +164,16 @@ TEST(CatalogRecords, DamageIsFound) {
     expect_damage_is_found(key(offer()), encode(offer()), decode_offer);
     expect_damage_is_found(key(user()), encode(user()), decode_user);
     expect_damage_is_found(key(permission()), encode(permission()), decode_permission);
+}
+
+TEST(CatalogRecords, Moves) {
+    const Move move{{300, 301}};
+    EXPECT_EQ(hex_encode_upper(key(move)), "0000000043100000012C");
+    EXPECT_EQ(hex_encode_upper(encode(move)), "0202AC02AD02");
+    EXPECT_EQ(decode_move(key(move), encode(move))->targets, move.targets);
+    EXPECT_EQ(kind_of(key(move)), Kind::kMove);
+    expect_damage_is_found(key(move), encode(move), decode_move);
+    EXPECT_FALSE(decode_move(key(Move{{299}}), encode(move)).ok());
 }
 
 TEST(CatalogRecords, KindOfKey) {

@@ -83,6 +83,19 @@ const PartitionRange& RangeMap::of_epk(std::string_view epk) const {
     return after == ranges.begin() ? ranges.front() : *std::prev(after);
 }
 
+double RangeMap::fraction(const PartitionRange& range) const {
+    uint64_t sum = 0;
+    for (const PartitionRange& one : ranges) sum += one.weight;
+    return sum == 0 ? 1.0 / static_cast<double>(ranges.size())
+                    : static_cast<double>(range.weight) / static_cast<double>(sum);
+}
+
+bool ThroughputBuckets::valid() const {
+    for (const uint8_t part : percent)
+        if (part > 100) return false;
+    return standard <= percent.size() && (standard == 0 || percent[standard - 1] != 0);
+}
+
 const PartitionRange* RangeMap::find(std::string_view range_id) const {
     for (const PartitionRange& range : ranges)
         if (range.id == range_id) return &range;
@@ -115,21 +128,20 @@ std::string Container::json() const {
 
 std::string Container::pkranges_json() const {
     std::string out = fmt::format(R"({{"_rid":"{}","PartitionKeyRanges":[)", rid_text);
-    const double fraction = 1.0 / static_cast<double>(ranges->ranges.size());
     for (const PartitionRange& range : ranges->ranges) {
         if (&range != &ranges->ranges.front()) out += ',';
-        out += range_json(*this, range, fraction);
+        out += range_json(*this, range, ranges->fraction(range));
     }
     out += fmt::format(R"(],"_count":{}}})", ranges->ranges.size());
     return out;
 }
 
-std::string Offer::json() const {
+std::string Offer::json(std::optional<int64_t> current) const {
     std::string content =
         fmt::format(R"({{"offerThroughput":{},"offerIsRUPerMinuteThroughputEnabled":false,)"
                     R"("offerMinimumThroughputParameters":{{"maxThroughputEverProvisioned":{},)"
                     R"("maxConsumedStorageEverInKB":{}}})",
-                    is_autoscale() ? *autoscale_max / 10 : value(), highest_ever, storage_kb_ever);
+                    is_autoscale() ? current.value_or(*autoscale_max / 10) : value(), highest_ever, storage_kb_ever);
     if (is_autoscale()) {
         content += fmt::format(R"(,"offerAutopilotSettings":{{"maxThroughput":{})", *autoscale_max);
         if (increment_percent)
@@ -144,14 +156,6 @@ std::string Offer::json() const {
         R"("offerResourceId":"{3}","content":{4}}})",
         rid, system_properties(rid, "offers/" + rid + "/", version), resource, resource_rid,
         content);
-}
-
-int64_t Offer::minimum() const {
-    constexpr int64_t kKbPerGb = 1024 * 1024;
-    const int64_t gb = storage_kb_ever / kKbPerGb;
-    // A shared database never has more containers than are free of charge.
-    return is_autoscale() ? minimum_autoscale(highest_ever, gb, 0)
-                          : minimum_manual(highest_ever, gb, 0);
 }
 
 std::string User::self() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "catalog/rid.h"
+#include "meter/budget.h"
 #include "partition/partition.h"
 
 /// Databases, containers, offers, users and permissions as of one moment. All immutable and shared;
@@ -35,6 +37,9 @@ struct PartitionRange {
     uint32_t number = 0;
     std::vector<std::string> parents;
     std::shared_ptr<partition::Partition> partition;
+    /// Its part of the container's throughput: weight / sum of all weights. All zero: equal parts.
+    uint64_t weight = 0;
+    std::shared_ptr<meter::PartitionBudget> budget = std::make_shared<meter::PartitionBudget>();
 };
 
 /// The container's range map: sorted, contiguous from "" to FF. Its version is the pkranges etag.
@@ -44,6 +49,8 @@ struct RangeMap {
     std::vector<PartitionRange> ranges;
     const PartitionRange& of_epk(std::string_view epk) const;
     const PartitionRange* find(std::string_view range_id) const;
+    /// The range's part of the container's throughput, from 0 to 1.
+    double fraction(const PartitionRange& range) const;
     /// Those that overlap, in order.
     std::vector<const PartitionRange*> overlapping(const partition::EpkRange& range) const;
 };
@@ -75,6 +82,14 @@ struct ThroughputRequest {
     bool given() const { return manual || autoscale_max; }
 };
 
+/// Parts of a container's throughput that requests may be held to, by number.
+struct ThroughputBuckets {
+    std::array<uint8_t, meter::kThroughputBuckets> percent{};  ///< 0: not defined
+    uint8_t standard = 0;  ///< number of the one for requests that name none; 0: none
+    bool valid() const;
+    friend bool operator==(const ThroughputBuckets&, const ThroughputBuckets&) = default;
+};
+
 struct Offer {
     std::string rid;       ///< also its id
     std::string resource;  ///< "dbs/{rid}/colls/{rid}/" or "dbs/{rid}/"
@@ -84,13 +99,23 @@ struct Offer {
     std::optional<int64_t> increment_percent;
     int64_t highest_ever = 400;
     int64_t storage_kb_ever = 0;  ///< most storage seen below it, as of the last replace
+    ThroughputBuckets buckets;
     Version version;
     bool is_autoscale() const { return autoscale_max.has_value(); }
     int64_t value() const { return is_autoscale() ? *autoscale_max : manual.value_or(0); }
-    std::string json() const;
-    int64_t minimum() const;  ///< x-ms-cosmos-min-throughput
+    /// `current`: what autoscale has scaled to; without it, a tenth of the maximum.
+    std::string json(std::optional<int64_t> current = std::nullopt) const;
 };
 using OfferPtr = std::shared_ptr<const Offer>;
+
+/// What an offer means for its resource at one moment.
+struct OfferState {
+    int64_t minimum = 0;           ///< it cannot be set lower
+    int64_t instant_maximum = 0;   ///< what the present physical partitions can give
+    bool pending = false;          ///< partitions are being split to give more
+    int64_t current = 0;           ///< RU/s that autoscale has scaled to; manual: the throughput
+    int64_t peak_of_hour = 0;      ///< the most of it since the hour began
+};
 
 struct User {
     std::string id;

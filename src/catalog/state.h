@@ -79,6 +79,7 @@ struct DatabaseNode {
     records::Database record;
     Children<ContainerNode> containers;
     uint32_t containers_without_offer = 0;
+    std::vector<std::shared_ptr<meter::Pool>> shared_pools;  ///< of its own offer
     Children<UserNode> users;
 };
 

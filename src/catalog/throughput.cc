@@ -150,6 +150,22 @@ uint32_t shared_partition_count(const Offer& database_offer) {
         std::max<int64_t>(ceil_div(database_offer.value(), kAutoscalePerPartition), 1));
 }
 
+uint32_t partitions_wanted(const Offer& offer, const ThroughputSettings& settings) {
+    return static_cast<uint32_t>(
+        std::max<int64_t>(ceil_div(offer.value(), settings.partition_ru_max), 1));
+}
+
+int64_t range_units_per_us(int64_t throughput, const RangeMap& map, const PartitionRange& range,
+                           const ThroughputSettings& settings) {
+    __extension__ using Wide = __int128;  // 128 bits: units of a weight times a throughput
+    uint64_t sum = 0;
+    for (const PartitionRange& one : map.ranges) sum += one.weight;
+    const int64_t all = throughput * meter::kUnitsPerUsPerRu;
+    const int64_t own = sum == 0 ? all / static_cast<int64_t>(map.ranges.size())
+                                 : static_cast<int64_t>(Wide{all} * Wide{range.weight} / Wide{sum});
+    return std::clamp<int64_t>(own, 1, settings.partition_ru_max * meter::kUnitsPerUsPerRu);
+}
+
 Result<ThroughputRequest> read_offer_body(const json::Value& body, const Offer& stored) {
     if (!body.is_object()) return errors::bad_request("The request body must be an offer object.");
     TRY_STATUS(check_identity(body, stored));

@@ -10,6 +10,14 @@
 /// Rules of provisioned throughput (service model §4 and §6). Pure functions.
 namespace orrery::catalog {
 
+/// How the account runs its throughput.
+struct ThroughputSettings {
+    bool serverless = false;            ///< no offers; each physical partition gives 5,000 RU/s
+    bool burst = false;                 ///< partitions bank what they do not use
+    bool throttled = true;              ///< false: background work need not wait for leftovers
+    int64_t partition_ru_max = 10'000;  ///< what one physical partition gives
+};
+
 /// 400 for both kinds at once, or a value outside range and step.
 Status check_throughput(const ThroughputRequest& request);
 
@@ -26,6 +34,14 @@ int64_t autoscale_from_manual(int64_t current, int64_t highest_ever, int64_t sto
 /// Physical partitions at creation.
 uint32_t partition_count(const ThroughputRequest& own);
 uint32_t shared_partition_count(const Offer& database_offer);
+
+/// How many physical partitions an offer's throughput needs. With fewer, it is pending.
+uint32_t partitions_wanted(const Offer& offer, const ThroughputSettings& settings);
+
+/// What one range gets of a throughput in RU/s, in u per microsecond: its fraction, never more than
+/// a physical partition gives. `map` has that range.
+int64_t range_units_per_us(int64_t throughput, const RangeMap& map, const PartitionRange& range,
+                           const ThroughputSettings& settings);
 
 /// Values of an offer's replacement body; members that it lacks come from `stored`.
 Result<ThroughputRequest> read_offer_body(const json::Value& body, const Offer& stored);

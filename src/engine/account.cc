@@ -1,5 +1,7 @@
 #include "engine/account.h"
 
+#include <array>
+
 #include "base/encoding.h"
 #include "base/errors.h"
 
@@ -7,6 +9,10 @@ namespace orrery::engine {
 namespace {
 
 constexpr size_t kKeyBytesMin = 16;
+
+/// In the order of ConsistencyLevel.
+constexpr std::array<std::string_view, 5> kLevels = {"Strong", "BoundedStaleness", "Session",
+                                                     "ConsistentPrefix", "Eventual"};
 
 std::string derived_key(const HmacKey& primary, std::string_view purpose) {
     // Two signatures make the 64 bytes that account keys have.
@@ -19,7 +25,17 @@ std::string derived_key(const HmacKey& primary, std::string_view purpose) {
 
 }  // namespace
 
-Result<Account> Account::create(const AccountKeyTexts& keys) {
+std::string_view consistency_name(ConsistencyLevel level) {
+    return kLevels[static_cast<size_t>(level)];
+}
+
+std::optional<ConsistencyLevel> parse_consistency(std::string_view name) {
+    for (size_t i = 0; i < kLevels.size(); ++i)
+        if (equals_ignore_case(name, kLevels[i])) return static_cast<ConsistencyLevel>(i);
+    return std::nullopt;
+}
+
+Result<Account> Account::create(const AccountKeyTexts& keys, const AccountSettings& settings) {
     const auto primary_bytes = base64_decode(keys.primary);
     if (!primary_bytes || primary_bytes->size() < kKeyBytesMin)
         return errors::bad_request(
@@ -27,6 +43,7 @@ Result<Account> Account::create(const AccountKeyTexts& keys) {
             "'openssl rand -base64 64 | tr -d \"\\n\"'.");
     const HmacKey primary(*primary_bytes);
     Account account;
+    account.settings_ = settings;
     const auto add = [&](const std::string& given, std::string_view purpose, bool read_only) -> Status {
         const std::string text = given.empty() ? derived_key(primary, purpose) : given;
         const auto bytes = base64_decode(text);

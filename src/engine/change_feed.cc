@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/bytes.h"
 #include "base/errors.h"
 #include "base/limits.h"
 #include "engine/engine.h"
@@ -39,12 +40,12 @@ std::vector<Part> parts_of(const catalog::Container& container, const std::vecto
     return parts;
 }
 
-int64_t quanta_of(const partition::Change& change) {
+meter::Charge price_of(const partition::Change& change, const meter::Pricing& by) {
     // A delete counts as the version that it took away.
     const auto& item = change.current.document != nullptr ? change.current : change.previous;
-    if (item.document == nullptr) return meter::read_quanta(0);
+    if (item.document == nullptr) return meter::point_read(0, by);
     const auto document = json::decode_document(*item.document);
-    return meter::read_quanta(document.ok() ? document->text.size() : 0);
+    return meter::point_read(document.ok() ? document->text.size() : 0, by);
 }
 
 }  // namespace
@@ -66,14 +67,30 @@ Result<std::vector<ChangeFeedPosition>> Engine::change_feed_start(const catalog:
     return std::vector<ChangeFeedPosition>{{request.range, *lsn}};
 }
 
-Result<ChangeFeedAnswer> Engine::read_changes(const catalog::Container& container,
+Result<ChangeFeedAnswer> Engine::read_changes(const catalog::Container& given,
                                               const ChangeFeedRequest& request) const {
-    const uint64_t scope = scope_hash(container, request.range, "changes", "");
+    // Ranges that move while they are looked up are looked up again.
+    for (;;) {
+        TRY(const Routed routed, route(given));
+        TRY(auto answer, read_changes_of(*routed.container, request));
+        if (answer) return std::move(*answer);
+    }
+}
+
+Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(const catalog::Container& container,
+                                                                const ChangeFeedRequest& request) const {
+    // The positions of a feed over several ranges cover the whole of what was asked for then.
+    std::string kind = "changes";
+    for (const std::string_view bound : {std::string_view(request.range.min), std::string_view(request.range.max)})
+        append_bytes(kind, bound);
+    const uint64_t scope = scope_hash(container, request.range, kind, "");
     TRY(const auto start, change_feed_start(container, request, scope));
     std::vector<Part> parts = parts_of(container, start);
     // Before the view: whatever was published by then is in it.
     for (Part& part : parts) part.up_to = part.range->partition->lsn();
     const auto view = deps_.store.view();
+    for (const Part& part : parts)
+        if (!part.range->partition->is_current()) return std::optional<ChangeFeedAnswer>();
     for (Part& part : parts) {
         if (request.from_now) {
             part.position.after = part.up_to;
@@ -84,11 +101,15 @@ Result<ChangeFeedAnswer> Engine::read_changes(const catalog::Container& containe
 
     ChangeFeedAnswer answer;
     answer.nothing_new = true;
-    int64_t quanta = 0;
+    const meter::Pricing by = pricing(request.bill);
     uint64_t bytes_left = limits::kResponsePageBytesMax;
     size_t read = 0;
     for (; read < parts.size() && answer.changes.size() < request.items_max && bytes_left > 0; ++read) {
         Part& part = parts[read];
+        if (const Status admitted = admit(*part.range, request.terms); !admitted.ok()) {
+            if (read == 0) return admitted.error();
+            break;  // what the others gave is answered; this one is first next time
+        }
         answer.touched = {part.range->id, part.up_to};
         partition::ChangesRequest page_request;
         page_request.range = part.position.range;
@@ -102,19 +123,33 @@ Result<ChangeFeedAnswer> Engine::read_changes(const catalog::Container& containe
         TRY(auto page, part.range->partition->read_changes(*view, page_request));
         part.position.after = page.position;
         answer.nothing_new = answer.nothing_new && !page.more;
+        meter::Charge from_range;
         for (partition::Change& change : page.changes) {
-            quanta += quanta_of(change);
+            from_range += price_of(change, by);
             for (const auto* item : {&change.current, &change.previous})
                 if (item->document != nullptr)
                     bytes_left -= std::min<uint64_t>(bytes_left, item->document->size());
             answer.changes.push_back(std::move(change));
         }
+        answer.charge += from_range;
+        answer.range_charges.push_back({part.range->number, from_range});
     }
+    // A range that was not asked may have something new.
+    answer.nothing_new = answer.nothing_new && read == parts.size();
     answer.nothing_new = answer.nothing_new && answer.changes.empty();
-    answer.charge = meter::feed_page(quanta);
     if (answer.nothing_new) {
-        answer.charge = {};
-        for (size_t i = 0; i < std::max<size_t>(1, parts.size()); ++i) answer.charge += meter::failure(304, 0);
+        // 304 costs the same for every range that was polled, whatever the level.
+        answer.range_charges.clear();
+        for (const Part& part : parts) {
+            answer.range_charges.push_back({part.range->number, meter::failure(304, 0, by)});
+            answer.charge += answer.range_charges.back().charge;
+            settle(*part.range, request.terms, answer.range_charges.back().charge);
+        }
+        if (parts.empty()) answer.charge = meter::failure(304, 0, by);
+    } else {
+        std::vector<const PartitionRange*> ranges;
+        for (const Part& part : parts) ranges.push_back(part.range);
+        settle_feed(answer, ranges, request.terms, by);
     }
     // What was read comes last next time, so that no range waits for another one's end.
     std::rotate(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(read), parts.end());
@@ -127,7 +162,7 @@ Result<ChangeFeedAnswer> Engine::read_changes(const catalog::Container& containe
         for (Part& part : parts) positions.push_back(std::move(part.position));
         answer.position = continuations_.encode_changes(positions, scope);
     }
-    return answer;
+    return std::optional<ChangeFeedAnswer>(std::move(answer));
 }
 
 }  // namespace orrery::engine

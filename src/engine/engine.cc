@@ -1,9 +1,12 @@
 #include "engine/engine.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/throughput_errors.h"
 #include "json/document.h"
 #include "partition/charge.h"
 
@@ -12,29 +15,38 @@ namespace {
 
 constexpr int64_t kExpiryIntervalMs = 1000;
 constexpr int kIndexingRetryMs = 5000;
+constexpr int kLeftoversRetryMs = 200;
 constexpr size_t kExpiryBatch = 500;
 /// Rounds of the background thread between two passes over the logs, and records that one pass may
 /// look at in one partition.
 constexpr uint64_t kTrimEvery = 10;
 constexpr size_t kTrimRecords = 20'000;
 
-TransactionAnswer priced(partition::TransactionResult result, const catalog::PartitionRange& range) {
+/// Nothing was tried: each operation is told the same, the request costs what a refusal costs.
+TransactionAnswer refused(const Error& error, size_t operations, const catalog::PartitionRange& range) {
     TransactionAnswer answer;
-    answer.touched = {range.id, result.lsn};
-    answer.charges.reserve(result.results.size());
-    for (const auto& operation : result.results) {
-        const meter::Charge charge = partition::charge_of(operation);
-        answer.charges.push_back(charge);
-        answer.total += charge;
-    }
-    answer.result = std::move(result);
+    answer.refused = true;
+    answer.touched = {range.id, range.partition->lsn()};
+    answer.result.lsn = answer.touched.lsn;
+    answer.result.results.resize(operations);
+    for (auto& result : answer.result.results) result.status = Status(error);
+    answer.charges.resize(operations);
+    answer.total = meter::failure(error.http_status, error.sub_status);
+    if (operations > 0) answer.charges.front() = answer.total;
     return answer;
 }
 
 }  // namespace
 
 Engine::Engine(const Deps& deps)
-    : deps_(deps), tokens_(deps.catalog, deps.clock), continuations_(deps.catalog.signing_secret()), passes_(deps.clock) {}
+    : deps_(deps), tokens_(deps.catalog, deps.clock), continuations_(deps.catalog.signing_secret()), passes_(deps.clock), partitions_(deps.catalog, deps.clock) {
+    if (const int64_t ru = deps.account.settings().metadata_ru; ru > 0) {
+        meter::PoolRates rates;
+        rates.units_per_us = ru * meter::kUnitsPerUsPerRu;
+        metadata_budget_ = std::make_unique<meter::PartitionBudget>();
+        metadata_budget_->install(std::make_shared<meter::Pool>(rates, deps.clock.monotonic_us(), nullptr));
+    }
+}
 
 Engine::~Engine() { stop_background(); }
 
@@ -45,50 +57,155 @@ void Engine::stop_background() {
     }
     background_wake_.notify_all();
     if (indexing_.joinable()) deps_.catalog.on_index_change(nullptr);
+    partitions_.stop();
     if (background_.joinable()) background_.join();
     if (indexing_.joinable()) indexing_.join();
     passes_.clear();
 }
 
 std::optional<PointAnswer> Engine::read_cached(const catalog::Container& container, std::string_view epk,
-                                               std::string_view id, std::string_view if_none_match) const {
+                                               std::string_view id, std::string_view if_none_match,
+                                               const RequestTerms& terms) const {
     const auto& range = container.ranges->of_epk(epk);
+    if (const Status admitted = admit(range, terms); !admitted.ok()) {
+        auto answer = refused(admitted.error(), 1, range);
+        return PointAnswer{std::move(answer.result.results.front()), answer.total, std::move(answer.touched)};
+    }
     auto result = range.partition->read_cached(epk, id, if_none_match);
     if (!result) return std::nullopt;
-    const meter::Charge charge = partition::charge_of(*result);
+    const meter::Charge charge = price(*result, terms);
+    settle(range, terms, charge);
     return PointAnswer{std::move(*result), charge, {range.id, range.partition->lsn()}};
 }
 
+Status Engine::admit(const catalog::PartitionRange& range, const RequestTerms& terms) const {
+    if (terms.exempt || !deps_.account.settings().throttled) return {};
+    const meter::Verdict verdict = range.budget->admit(deps_.clock.monotonic_us(), terms.traffic);
+    if (verdict.admitted) return {};
+    return Status(errors::request_rate_too_large(verdict.retry_after_ms));
+}
+
+void Engine::settle(const catalog::PartitionRange& range, const RequestTerms& terms, meter::Charge charge) const {
+    if (!terms.exempt) range.budget->settle(deps_.clock.monotonic_us(), terms.traffic, charge);
+}
+
+meter::Charge Engine::price(const partition::OperationResult& result, const RequestTerms& terms,
+                            meter::Bill* bill) const {
+    const meter::Pricing by = pricing(bill);
+    const meter::Charge charge = partition::charge_of(result, by);
+    const bool read = result.status.ok() && !result.not_modified &&
+                      result.work.kind == partition::OperationKind::kRead;
+    return read && terms.strong ? meter::strong_read(charge, by) : charge;
+}
+
+Status Engine::admit_metadata(MetadataKind kind) const {
+    const int64_t now = deps_.clock.monotonic_us();
+    if (metadata_budget_ != nullptr)
+        if (const auto verdict = metadata_budget_->admit(now, {}); !verdict.admitted)
+            return Status(errors::metadata_rate_too_large(verdict.retry_after_ms));
+    if (deps_.account.settings().control_plane_limits)
+        if (const int64_t wait_ms = control_plane_.admit(kind, now); wait_ms > 0)
+            return Status(errors::metadata_rate_too_large(wait_ms));
+    return {};
+}
+
+void Engine::settle_metadata(meter::Charge charge) const {
+    if (metadata_budget_ != nullptr) metadata_budget_->settle(deps_.clock.monotonic_us(), {}, charge);
+}
+
 void Engine::execute(const catalog::ContainerPtr& container, partition::Transaction transaction,
-                     TransactionAnswered done) const {
+                     const RequestTerms& terms, TransactionAnswered done) const {
     const auto& range = container->ranges->of_epk(transaction.epk);
+    if (const Status admitted = admit(range, terms); !admitted.ok())
+        return done(refused(admitted.error(), transaction.operations.size(), range));
     range.partition->execute(
         std::move(transaction),
-        [container, &range, done = std::move(done)](partition::TransactionResult result) {
-            done(priced(std::move(result), range));
+        [this, container, &range, terms, done = std::move(done)](partition::TransactionResult result) {
+            TransactionAnswer answer;
+            // A partition's rid prefix is its range's number. Not the range that was asked: it may have moved.
+            answer.touched = {std::to_string(result.range_number), result.lsn};
+            answer.charges.reserve(result.results.size());
+            for (const auto& operation : result.results) {
+                answer.charges.push_back(price(operation, terms));
+                answer.total += answer.charges.back();
+            }
+            answer.result = std::move(result);
+            settle(range, terms, answer.total);
+            done(std::move(answer));
         });
+}
+
+Result<Engine::Routed> Engine::route(const catalog::Container& given) const {
+    // The caller keeps `given` alive.
+    catalog::ContainerPtr container(catalog::ContainerPtr(), &given);
+    for (;;) {
+        const auto& ranges = container->ranges->ranges;
+        auto [view, settings] =
+            partition::view_and_settings(*ranges.front().partition, deps_.store);
+        const bool current = std::all_of(ranges.begin(), ranges.end(), [](const auto& range) {
+            return range.partition->is_current();
+        });
+        if (current) return Routed{std::move(container), std::move(view), std::move(settings)};
+        container = deps_.catalog.find_container(given.database->rid.text(), given.rid_text);
+        if (container == nullptr)
+            return errors::owner_not_found("The container '" + given.id + "' does not exist.");
+    }
 }
 
 uint64_t Engine::scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                             std::string_view query, std::string_view parameters) const {
     std::string text = container.rid_text;
-    for (const std::string_view part : {std::string_view(range.min), std::string_view(range.max), query, parameters}) {
+    // Ranges split and merge while a client reads on: the position says where it stands. A key stays.
+    const bool one_key = !range.min.empty() && range == partition::range_of_key(range.min);
+    const partition::EpkRange whole;
+    const partition::EpkRange& scope = one_key ? range : whole;
+    for (const std::string_view part : {std::string_view(scope.min), std::string_view(scope.max), query, parameters}) {
         text.push_back('\n');
         append_bytes(text, part);
     }
     return siphash({0x6f727265, 0x72790001}, text);
 }
 
-Result<FeedAnswer> Engine::read_feed(const catalog::Container& container, const FeedRequest& request) const {
+template <typename FeedLike>
+void Engine::settle_feed(FeedLike& answer, const std::vector<const catalog::PartitionRange*>& ranges,
+                         const RequestTerms& terms, const meter::Pricing& by) const {
+    const meter::Charge items = answer.charge;
+    answer.charge = meter::feed_page(items, by);
+    if (terms.strong) {
+        answer.charge = meter::strong_read(answer.charge, by);
+        for (RangeCharge& part : answer.range_charges) part.charge += part.charge;
+    }
+    // What the least of a page adds is the last partition's.
+    if (!answer.range_charges.empty())
+        answer.range_charges.back().charge.units += answer.charge.units - (terms.strong ? 2 : 1) * items.units;
+    for (const RangeCharge& part : answer.range_charges)
+        for (const auto* range : ranges)
+            if (range->number == part.range) {
+                settle(*range, terms, part.charge);
+                break;
+            }
+}
+template void Engine::settle_feed(ChangeFeedAnswer&, const std::vector<const catalog::PartitionRange*>&,
+                                  const RequestTerms&, const meter::Pricing&) const;
+
+Result<FeedAnswer> Engine::read_feed(const catalog::Container& given, const FeedRequest& request) const {
+    TRY(const Routed routed, route(given));
+    const catalog::Container& container = *routed.container;
     const uint64_t scope = scope_hash(container, request.range, "", "");
     std::string resume;
     if (!request.continuation.empty()) {
         TRY(auto position, continuations_.decode(request.continuation, scope));
         resume = std::move(position.docref);
     }
-    const auto view = deps_.store.view();
+    const auto continue_after = [&](std::string docref) {
+        ContinuationPosition position;
+        position.scope_hash = scope;
+        position.docref = std::move(docref);
+        return continuations_.encode(position);
+    };
+    const meter::Pricing by = pricing(request.bill);
+    const auto& view = routed.view;
     FeedAnswer answer;
-    int64_t quanta = 0;
     uint64_t bytes_left = limits::kResponsePageBytesMax;
     const auto ranges = container.ranges->overlapping(request.range);
     for (const auto* range : ranges) {
@@ -98,6 +215,12 @@ Result<FeedAnswer> Engine::read_feed(const catalog::Container& container, const 
             const std::string end = partition::docref_prefix(container.settings->key, bounds.max);
             if (end < std::string_view(resume).substr(0, end.size())) continue;
         }
+        if (const Status admitted = admit(*range, request.terms); !admitted.ok()) {
+            // What other partitions gave is answered; the rest is for the next page.
+            if (answer.items.empty()) return admitted.error();
+            answer.continuation = continue_after(std::string(answer.items.back().docref.bytes()));
+            break;
+        }
         answer.touched = {range->id, range->partition->lsn()};
         partition::FeedRequest page_request;
         page_request.range = request.range;
@@ -105,24 +228,24 @@ Result<FeedAnswer> Engine::read_feed(const catalog::Container& container, const 
         page_request.items_max = request.items_max - static_cast<uint32_t>(answer.items.size());
         page_request.bytes_max = bytes_left;
         TRY(auto page, range->partition->read_feed(*view, page_request));
+        meter::Charge from_range;
         for (auto& item : page.items) {
             TRY(const auto document, json::decode_document(*item.document));
-            quanta += meter::read_quanta(document.text.size());
+            from_range += meter::point_read(document.text.size(), by);
             bytes_left -= std::min<uint64_t>(bytes_left, document.text.size());
             answer.items.push_back(std::move(item));
         }
+        answer.charge += from_range;
+        answer.range_charges.push_back({range->number, from_range});
         const bool last_range = range == ranges.back();
         if (!page.resume_after.empty() ||
             (!last_range && (answer.items.size() >= request.items_max || bytes_left == 0))) {
-            ContinuationPosition position;
-            position.scope_hash = scope;
-            position.docref = page.resume_after.empty() ? std::string(answer.items.back().docref.bytes())
-                                                        : page.resume_after;
-            answer.continuation = continuations_.encode(position);
+            answer.continuation = continue_after(
+                page.resume_after.empty() ? std::string(answer.items.back().docref.bytes()) : page.resume_after);
             break;
         }
     }
-    answer.charge = meter::feed_page(quanta);
+    settle_feed(answer, ranges, request.terms, by);
     return answer;
 }
 
@@ -134,6 +257,12 @@ Result<storage::Count> Engine::totals(const catalog::Container& container) const
     const auto view = deps_.store.view();
     storage::Count sum;
     for (const auto& range : container.ranges->ranges) {
+        if (range.partition->has_moved()) {
+            const auto current =
+                deps_.catalog.find_container(container.database->rid.text(), container.rid_text);
+            // Just being switched, or deleted: what there was is good enough.
+            if (current != nullptr && current->ranges != container.ranges) return totals(*current);
+        }
         TRY(const auto count, range.partition->totals(*view));
         sum.items += count.items;
         sum.bytes += count.bytes;
@@ -142,6 +271,7 @@ Result<storage::Count> Engine::totals(const catalog::Container& container) const
 }
 
 void Engine::start_background() {
+    partitions_.start();
     background_ = std::thread([this] {
         set_thread_name("expiry");
         background_loop();
@@ -164,6 +294,11 @@ void Engine::indexing_loop() {
     for (;;) {
         background_wake_.wait(lock, [this] { return background_stop_ || index_changes_; });
         if (background_stop_) return;
+        if (deps_.catalog.index_changes_must_wait()) {
+            background_wake_.wait_for(lock, std::chrono::milliseconds(kLeftoversRetryMs),
+                                      [this] { return background_stop_; });
+            continue;
+        }
         index_changes_ = false;
         lock.unlock();
         const auto more = deps_.catalog.carry_out_index_changes();
@@ -190,9 +325,15 @@ void Engine::background_loop() {
         if (background_stop_) return;
         lock.unlock();
         passes_.remove_old();
+        if (const Status watched = deps_.catalog.watch_throughput();
+            !watched.ok() && deps_.store.health().ok())
+            log::warning("a throughput that storage has outgrown could not be raised: " + watched.error().message);
         for (const auto& container : deps_.catalog.all_containers()) {
+            for (const auto& range : container->ranges->ranges)
+                range.budget->pay_owed(deps_.clock.monotonic_us());
             if (!container->settings->default_ttl) continue;
             for (const auto& range : container->ranges->ranges) {
+                if (!leftovers(range)) continue;
                 const auto removed = range.partition->remove_expired(kExpiryBatch);
                 if (!removed.ok() && deps_.store.health().ok())
                     log::warning("expired items of " + container->alt_path +

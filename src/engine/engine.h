@@ -15,7 +15,10 @@
 #include "base/worker_pool.h"
 #include "catalog/catalog.h"
 #include "engine/account.h"
+#include "engine/admission.h"
 #include "engine/continuation.h"
+#include "engine/control_plane.h"
+#include "engine/partition_keeper.h"
 #include "engine/pass_shelf.h"
 #include "engine/resource_token.h"
 #include "meter/charge.h"
@@ -36,6 +39,7 @@ struct TransactionAnswer {
     std::vector<meter::Charge> charges;  ///< one per operation
     meter::Charge total;
     Touched touched;
+    bool refused = false;  ///< not admitted: every result is the same 429, nothing was tried
 };
 using TransactionAnswered = std::function<void(TransactionAnswer)>;
 
@@ -50,11 +54,14 @@ struct FeedRequest {
     partition::EpkRange range;
     std::string continuation;
     uint32_t items_max = 100;
+    RequestTerms terms;
+    meter::Bill* bill = nullptr;  ///< itemises the charge
 };
 struct FeedAnswer {
     std::vector<partition::StoredItem> items;
     std::string continuation;  ///< empty: no more
     meter::Charge charge;
+    std::vector<RangeCharge> range_charges;  ///< add up to the charge
     Touched touched;
 };
 
@@ -66,12 +73,15 @@ struct ChangeFeedRequest {
     std::string continuation;           ///< an answer's position; empty: from the start
     std::optional<int64_t> newer_than;  ///< only changes whose `_ts` is greater
     uint32_t items_max = 100;
+    RequestTerms terms;
+    meter::Bill* bill = nullptr;  ///< itemises the charge
 };
 struct ChangeFeedAnswer {
     std::vector<partition::Change> changes;
     std::string position;       ///< where to go on, always; what an etag says
     bool nothing_new = false;   ///< no changes, and none were left to look at
     meter::Charge charge;
+    std::vector<RangeCharge> range_charges;  ///< add up to the charge
     Touched touched;
 };
 
@@ -86,11 +96,14 @@ struct QueryRequest {
     std::function<bool()> cancelled;  ///< true once nobody waits for the answer; may be empty
     size_t token_bytes_max = 12 << 10; ///< of the continuation token
     bool use_index = true;            ///< false: as if nothing were indexed, for comparison
+    RequestTerms terms;
+    meter::Bill* bill = nullptr;      ///< itemises the charge
 };
 struct QueryAnswer {
     query::PageAnswer page;
     std::string continuation;
     meter::Charge charge;
+    std::vector<RangeCharge> range_charges;  ///< add up to the charge
     Touched touched;
     int64_t compile_us = 0;
     int64_t elapsed_us = 0;
@@ -119,11 +132,42 @@ public:
 
     /// A point read from memory only; nullopt: the disk is needed, use execute(). Never blocks.
     std::optional<PointAnswer> read_cached(const catalog::Container& container, std::string_view epk,
-                                           std::string_view id, std::string_view if_none_match) const;
+                                           std::string_view id, std::string_view if_none_match,
+                                           const RequestTerms& terms = {}) const;
 
     /// Runs a transaction on the partition of its key. `done` may be called on any thread.
     void execute(const catalog::ContainerPtr& container, partition::Transaction transaction,
-                 TransactionAnswered done) const;
+                 TransactionAnswered done) const {
+        execute(container, std::move(transaction), {}, std::move(done));
+    }
+    void execute(const catalog::ContainerPtr& container, partition::Transaction transaction,
+                 const RequestTerms& terms, TransactionAnswered done) const;
+
+    // Everything that works on a partition asks before and pays afterwards.
+
+    /// 429 when the physical partition's throughput is used up; nothing may be changed then.
+    Status admit(const catalog::PartitionRange& range, const RequestTerms& terms) const;
+    /// Takes the charge of admitted work from the partition's throughput.
+    void settle(const catalog::PartitionRange& range, const RequestTerms& terms, meter::Charge charge) const;
+    /// What an operation costs, whatever became of it.
+    meter::Charge price(const partition::OperationResult& result, const RequestTerms& terms,
+                        meter::Bill* bill = nullptr) const;
+    meter::Pricing pricing(meter::Bill* bill) const { return {deps_.account.settings().charges, bill}; }
+
+    /// A container's ranges and a view that fit together: when the view was made, no partition had
+    /// moved. Ranges may be others than those of the container that the request found: all reads of
+    /// more than one item begin here. Worker thread.
+    struct Routed {
+        catalog::ContainerPtr container;
+        storage::ViewPtr view;
+        partition::ContainerSettingsPtr settings;  ///< under which the view's index was written
+        partition::ViewAndSettings view_and_settings() const { return {view, settings}; }
+    };
+    Result<Routed> route(const catalog::Container& container) const;
+
+    /// Splits and merges: what runs, what was asked for.
+    PartitionKeeper& partitions() { return partitions_; }
+    const PartitionKeeper& partitions() const { return partitions_; }
 
     /// A page of items in docref order. Worker thread.
     Result<FeedAnswer> read_feed(const catalog::Container& container, const FeedRequest& request) const;
@@ -134,6 +178,18 @@ public:
 
     /// A page of a query. Worker thread.
     Result<QueryAnswer> query(const catalog::Container& container, const QueryRequest& request) const;
+
+    // Parts of query(), for those who run one elsewhere.
+    Status admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
+                       const RequestTerms& terms) const;
+    /// Fills in charges and takes them from the budgets.
+    void settle_query(QueryAnswer& answer, const std::vector<const catalog::PartitionRange*>& ranges,
+                      const QueryRequest& request) const;
+
+    /// 429 when metadata requests have a budget and it is used up, or the control plane's limits are
+    /// on and reached.
+    Status admit_metadata(MetadataKind kind) const;
+    void settle_metadata(meter::Charge charge) const;
 
     /// Deletes a logical partition (worker thread).
     Status delete_partition_key(const catalog::Container& container, std::string_view epk) const;
@@ -149,11 +205,23 @@ public:
     void stop_background();
 
 private:
+    /// Raises a feed's charge to the least of a page, doubles it where the level asks for it, and
+    /// takes each range's part from its budget.
+    template <typename FeedLike>
+    void settle_feed(FeedLike& answer, const std::vector<const catalog::PartitionRange*>& ranges,
+                     const RequestTerms& terms, const meter::Pricing& by) const;
+    /// Nothing: a range has moved since the container was looked up.
+    Result<std::optional<ChangeFeedAnswer>> read_changes_of(const catalog::Container& container,
+                                                            const ChangeFeedRequest& request) const;
     Result<std::vector<ChangeFeedPosition>> change_feed_start(const catalog::Container& container,
                                                               const ChangeFeedRequest& request,
                                                               uint64_t scope) const;
     uint64_t scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                         std::string_view query, std::string_view parameters) const;
+    /// Background work may run on the range now.
+    bool leftovers(const catalog::PartitionRange& range) const {
+        return !deps_.account.settings().throttled || range.budget->has_leftovers(deps_.clock.monotonic_us());
+    }
     void background_loop();
     void trim_logs();
     void indexing_loop();
@@ -162,6 +230,9 @@ private:
     const ResourceTokens tokens_;
     const ContinuationTokens continuations_;
     mutable PassShelf passes_;
+    mutable ControlPlane control_plane_;
+    std::unique_ptr<meter::PartitionBudget> metadata_budget_;  // null: no limit
+    PartitionKeeper partitions_;
 
     std::mutex background_mutex_;
     std::condition_variable background_wake_;

@@ -20,9 +20,19 @@ namespace orrery::engine::testing_support {
 /// Store, catalog and engine in memory, under a clock that tests move.
 class TestEngine {
 public:
-    explicit TestEngine(int64_t start_seconds = 1'700'000'000)
+    /// Unthrottled: most tests are about something else, and their clock stands still.
+    static AccountSettings unthrottled() {
+        AccountSettings settings;
+        settings.throttled = false;
+        return settings;
+    }
+
+    explicit TestEngine(int64_t start_seconds = 1'700'000'000,
+                        const AccountSettings& settings = unthrottled(),
+                        const catalog::ThroughputSettings& throughput = {},
+                        const catalog::RangeLimits& range_limits = {})
         : clock_(start_seconds * 1'000'000), cache_(8 << 20), workers_("test", 2) {
-        auto account = Account::create({});
+        auto account = Account::create({}, settings);
         CHECK(account.ok());
         account_ = std::make_unique<Account>(std::move(account).value());
         storage::StoreOptions options;
@@ -30,8 +40,11 @@ public:
         auto store = storage::Store::open(options);
         CHECK(store.ok());
         store_ = std::move(store).value();
+        catalog::ThroughputSettings own = throughput;
+        own.throttled = settings.throttled;
+        own.partition_ru_max = range_limits.throughput;
         auto catalog = catalog::Catalog::load(
-            {*store_, cache_, workers_, clock_, query::compile_computed_properties});
+            {*store_, cache_, workers_, clock_, query::compile_computed_properties, own, range_limits});
         CHECK(catalog.ok());
         catalog_ = std::move(catalog).value();
         CHECK(store_->start().ok());
@@ -56,9 +69,11 @@ public:
         CHECK(catalog_->create_database(*json::parse(body, arena), {}).ok());
     }
     catalog::ContainerPtr create_container(const std::string& database, std::string_view body,
-                                           bool legacy = false) {
+                                           bool legacy = false,
+                                           const catalog::ThroughputRequest& throughput = {}) {
         json::Arena arena;
-        auto made = catalog_->create_container(database, *json::parse(body, arena), {}, legacy);
+        auto made =
+            catalog_->create_container(database, *json::parse(body, arena), throughput, legacy);
         CHECK(made.ok());
         return *made;
     }

@@ -74,13 +74,13 @@ HeavyTexts& heavy_texts() {
 }
 
 /// False: a worker must do it.
-Result<bool> run(const Engine& engine, const catalog::Container& container,
+Result<bool> run(const Engine& engine, const catalog::Container& given,
                  const QueryRequest& request, storage::ReadBudget& budget, QueryAnswer& answer) {
     const Clock& clock = engine.clock();
     const int64_t started = clock.monotonic_us();
-    const auto ranges = container.ranges->overlapping(request.range);
-    auto [view, settings] =
-        partition::view_and_settings(*ranges.front()->partition, engine.store());
+    TRY(const Engine::Routed routed, engine.route(given));
+    const catalog::Container& container = *routed.container;
+    auto [view, settings] = routed.view_and_settings();
     TRY(const auto compiled, query::compile(request.text, settings->indexing.computed, settings->space));
     TRY_STATUS(compiled->check_runnable());
     if (!is_light(*compiled)) return false;
@@ -88,6 +88,8 @@ Result<bool> run(const Engine& engine, const catalog::Container& container,
     environment.clock = &clock;
     TRY(const auto parameters, query::Parameters::bind(*compiled, request.parameters, environment));
     if (request.over_container) TRY_STATUS(check_merge(container, *compiled, parameters));
+    const auto ranges = ranges_of_query(container, *compiled, parameters, request.range);
+    TRY_STATUS(engine.admit_query(ranges, request.terms));
     query::PageRequest page{.query = *compiled,
                             .parameters = parameters,
                             .partitions = {},
@@ -112,7 +114,7 @@ Result<bool> run(const Engine& engine, const catalog::Container& container,
     if (!answer.page.position.empty() || !answer.page.wants_sorted_path.empty()) return false;
     const size_t touched = answer.page.work.empty() ? 0 : answer.page.work.back().partition;
     answer.touched = {ranges[touched]->id, ranges[touched]->partition->lsn()};
-    answer.charge = price(answer.page);
+    engine.settle_query(answer, ranges, request);
     answer.compile_us = compiled_at - started;
     answer.elapsed_us = clock.monotonic_us() - started;
     return true;

@@ -17,7 +17,8 @@ public:
 
     /// Returns the number to ask for it with.
     uint64_t put(std::unique_ptr<query::ParkedPass> pass);
-    /// Null when it is not there any more.
+    /// Null when it is not there any more. One whose ranges were split or merged meanwhile goes on:
+    /// its view keeps what it reads.
     std::unique_ptr<query::ParkedPass> take(uint64_t number);
     void remove_old();
     void clear();

@@ -26,10 +26,18 @@ struct BoundQuery {
     std::shared_ptr<const catalog::RangeMap> ranges;
 };
 
-}  // namespace
-
-meter::Charge price(const query::PageAnswer& page) {
-    meter::Charge charge;
+/// Fills in the charge, and what each partition gets of it: its own work, and of the bytes, which are
+/// counted for the page, a part like its part of the items that were loaded.
+void set_price(QueryAnswer& answer, const std::vector<const catalog::PartitionRange*>& ranges,
+               const RequestTerms& terms, const meter::Pricing& by) {
+    const query::PageAnswer& page = answer.page;
+    uint64_t loaded = 0;
+    for (const query::PartitionWork& work : page.work) loaded += work.loaded_items;
+    const auto charge_of = [&](size_t partition, const meter::QueryWork& work) {
+        if (by.bill != nullptr) by.bill->set_scope("range " + ranges[partition]->id);
+        answer.range_charges.push_back({ranges[partition]->number, meter::query_partition(work, by)});
+        answer.charge += answer.range_charges.back().charge;
+    };
     for (const query::PartitionWork& work : page.work) {
         meter::QueryWork priced;
         priced.seeks = work.seeks;
@@ -37,10 +45,35 @@ meter::Charge price(const query::PageAnswer& page) {
         priced.index_entries = work.index_entries;
         priced.join_tuples = work.join_tuples;
         priced.udf_calls = work.udf_calls;
-        charge += meter::query_partition(priced);
+        charge_of(work.partition, priced);
     }
-    if (page.work.empty()) charge += meter::query_partition({});
-    return charge + meter::query_bytes(page.retrieved_bytes, page.returned_bytes);
+    if (page.work.empty()) charge_of(0, {});
+    if (by.bill != nullptr) by.bill->set_scope({});
+    const meter::Charge bytes = meter::query_bytes(page.retrieved_bytes, page.returned_bytes, by);
+    answer.charge += bytes;
+    int64_t left = bytes.units;
+    for (size_t i = 0; i < page.work.size(); ++i) {
+        const double part = loaded == 0 ? 0.0
+                                        : static_cast<double>(page.work[i].loaded_items) /
+                                              static_cast<double>(loaded);
+        const auto units = static_cast<int64_t>(static_cast<double>(bytes.units) * part);
+        answer.range_charges[i].charge.units += std::min(units, left);
+        left -= std::min(units, left);
+    }
+    answer.range_charges.back().charge.units += left;
+    if (!terms.strong) return;
+    answer.charge = meter::strong_read(answer.charge, by);
+    for (RangeCharge& one : answer.range_charges) one.charge += one.charge;
+}
+
+}  // namespace
+
+void Engine::settle_query(QueryAnswer& answer, const std::vector<const catalog::PartitionRange*>& ranges,
+                          const QueryRequest& request) const {
+    set_price(answer, ranges, request.terms, pricing(request.bill));
+    for (const RangeCharge& part : answer.range_charges)
+        for (const auto* range : ranges)
+            if (range->number == part.range) settle(*range, request.terms, part.charge);
 }
 
 Status check_merge(const catalog::Container& container, const query::CompiledQuery& compiled,
@@ -53,13 +86,44 @@ Status check_merge(const catalog::Container& container, const query::CompiledQue
     return query::make_plan(compiled, parameters, scope).status().clone();
 }
 
-Result<QueryAnswer> Engine::query(const catalog::Container& container, const QueryRequest& request) const {
+std::vector<const catalog::PartitionRange*> ranges_of_query(const catalog::Container& container,
+                                                            const query::CompiledQuery& compiled,
+                                                            const query::Parameters& parameters,
+                                                            const partition::EpkRange& range) {
+    auto ranges = container.ranges->overlapping(range);
+    if (ranges.size() == 1) return ranges;
+    const auto keys = query::key_ranges(compiled, parameters, container.settings->key);
+    const auto* first = ranges.front();
+    std::erase_if(ranges, [&](const catalog::PartitionRange* one) {
+        const auto& own = one->partition->identity().range;
+        return std::none_of(keys.begin(), keys.end(), [&](const query::KeyRange& wanted) {
+            return wanted.min < own.max && (wanted.max_inclusive ? own.min <= wanted.max : own.min < wanted.max);
+        });
+    });
+    if (ranges.empty()) ranges.push_back(first);
+    return ranges;
+}
+
+/// Every partition that the filter allows must have tokens left: a page that begins may visit all.
+Status Engine::admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
+                           const RequestTerms& terms) const {
+    Status refused;
+    for (const auto* range : ranges) {
+        Status one = admit(*range, terms);
+        if (one.ok()) continue;
+        if (refused.ok() || one.error().retry_after_ms > refused.error().retry_after_ms) refused = std::move(one);
+    }
+    return refused;
+}
+
+Result<QueryAnswer> Engine::query(const catalog::Container& given, const QueryRequest& request) const {
     const int64_t started = deps_.clock.monotonic_us();
+    TRY(const Routed routed, route(given));
+    const catalog::Container& container = *routed.container;
     // A pass may outlive the request: it keeps its own copy.
     const auto bound = std::make_shared<BoundQuery>();
     bound->ranges = container.ranges;
-    const auto ranges = container.ranges->overlapping(request.range);
-    auto [view, settings] = partition::view_and_settings(*ranges.front()->partition, deps_.store);
+    auto [view, settings] = routed.view_and_settings();
     TRY(bound->compiled, query::compile(request.text, settings->indexing.computed, settings->space));
     const auto& compiled = bound->compiled;
     TRY_STATUS(compiled->check_runnable());
@@ -75,6 +139,8 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
     std::string identity = query::resume_identity(*compiled);
     if (!compiled->computed().empty()) identity += '\n' + compiled->container_computed()->json();
     const uint64_t scope = scope_hash(container, request.range, identity, parameter_text);
+    const auto ranges = ranges_of_query(container, *compiled, parameters, request.range);
+    TRY_STATUS(admit_query(ranges, request.terms));
     query::PageRequest page_request{.query = *compiled,
                                     .parameters = parameters,
                                     .partitions = {},
@@ -114,7 +180,7 @@ Result<QueryAnswer> Engine::query(const catalog::Container& container, const Que
     }
     const size_t touched = page.work.empty() ? 0 : page.work.back().partition;
     answer.touched = {ranges[touched]->id, ranges[touched]->partition->lsn()};
-    answer.charge = price(page);
+    settle_query(answer, ranges, request);
     answer.compile_us = compiled_at - started;
     answer.elapsed_us = deps_.clock.monotonic_us() - started;
     return answer;

@@ -69,6 +69,7 @@ constexpr std::array<Anchor, 3> kLargeWrite = {
 
 /// Far above every item, small enough that no product overflows.
 constexpr uint64_t kBytesMax = uint64_t{1} << 40;
+constexpr uint64_t kClassicBytesMax = uint64_t{1} << 32;
 
 /// Linear between anchors, rounded up; the last segment goes on beyond the last anchor.
 template <size_t N>
@@ -83,12 +84,43 @@ int64_t interpolate(const std::array<Anchor, N>& anchors, uint64_t item_bytes) {
     return low.price + ((bytes - low.bytes) * (high.price - low.price) + width - 1) / width;
 }
 
-int64_t term_quanta(uint64_t terms) {
-    return kTerm * static_cast<int64_t>(terms);
+/// The figures of old spreadsheets, in u; Beyond the last
+/// anchor the price grows with the size.
+constexpr std::array<Anchor, 4> kClassicRead = {{{1 * kKilobyte, 1 * kUnitsPerRu},
+                                                 {4 * kKilobyte, 13 * kUnitsPerRu / 10},
+                                                 {64 * kKilobyte, 10 * kUnitsPerRu},
+                                                 {100 * kKilobyte, 10 * kUnitsPerRu}}};
+constexpr std::array<Anchor, 4> kClassicWrite = {{{1 * kKilobyte, 5 * kUnitsPerRu},
+                                                  {4 * kKilobyte, 7 * kUnitsPerRu},
+                                                  {64 * kKilobyte, 48 * kUnitsPerRu},
+                                                  {100 * kKilobyte, 50 * kUnitsPerRu}}};
+
+int64_t classic(const std::array<Anchor, 4>& anchors, uint64_t item_bytes) {
+    const auto bytes = static_cast<int64_t>(std::min(item_bytes, kClassicBytesMax));
+    if (bytes <= anchors.back().bytes) return interpolate(anchors, item_bytes);
+    return (bytes * anchors.back().price + anchors.back().bytes - 1) / anchors.back().bytes;
 }
 
 int64_t times(int64_t price, uint64_t count) {
     return price * static_cast<int64_t>(count);
+}
+
+/// Books a term: every price is made by adding up what this returns.
+int64_t book(const Pricing& pricing, std::string_view term, uint64_t count, int64_t units) {
+    if (pricing.bill != nullptr && (units != 0 || count != 0))
+        pricing.bill->add(term, count, units);
+    return units;
+}
+
+int64_t write_term(const Pricing& pricing, std::string_view term, uint64_t bytes) {
+    const int64_t units = pricing.profile == ChargeProfile::kClassic
+                              ? classic(kClassicWrite, bytes)
+                              : write_quanta(bytes) * kUnitsPerQuantum;
+    return book(pricing, term, bytes, units);
+}
+
+int64_t index_terms(const Pricing& pricing, std::string_view term, uint64_t terms) {
+    return book(pricing, term, terms, times(kTerm * kUnitsPerQuantum, terms));
 }
 
 }  // namespace
@@ -122,57 +154,77 @@ int64_t write_quanta(uint64_t item_bytes) {
     return interpolate(kLargeWrite, item_bytes);
 }
 
-Charge point_read(uint64_t item_bytes) {
-    return from_quanta(read_quanta(item_bytes));
+Charge point_read(uint64_t item_bytes, const Pricing& pricing) {
+    const int64_t units = pricing.profile == ChargeProfile::kClassic
+                              ? classic(kClassicRead, item_bytes)
+                              : read_quanta(item_bytes) * kUnitsPerQuantum;
+    return {book(pricing, "readBytes", item_bytes, units)};
 }
 
-Charge create(uint64_t item_bytes, uint64_t terms) {
-    return from_quanta(write_quanta(item_bytes) + term_quanta(terms));
+Charge create(uint64_t item_bytes, uint64_t terms, const Pricing& pricing) {
+    return {write_term(pricing, "writeBytes", item_bytes) +
+            index_terms(pricing, "termsAdded", terms)};
 }
 
-Charge replace(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed,
-               uint64_t terms_added) {
-    return from_quanta(write_quanta(old_bytes) + write_quanta(new_bytes) +
-                       term_quanta(terms_removed + terms_added));
+Charge replace(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed, uint64_t terms_added,
+               const Pricing& pricing) {
+    Charge charge;
+    charge.units += write_term(pricing, "replacedBytes", old_bytes);
+    charge.units += write_term(pricing, "writeBytes", new_bytes);
+    charge.units += index_terms(pricing, "termsRemoved", terms_removed);
+    charge.units += index_terms(pricing, "termsAdded", terms_added);
+    return charge;
 }
 
 Charge patch(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed, uint64_t terms_added,
-             uint32_t operations) {
-    return replace(old_bytes, new_bytes, terms_removed, terms_added) +
-           Charge{times(kPatchOperation, operations)};
+             uint32_t operations, const Pricing& pricing) {
+    // Terms are booked in the order in which people read them.
+    Charge charge = replace(old_bytes, new_bytes, terms_removed, terms_added, pricing);
+    charge.units += book(pricing, "patchOperations", operations, times(kPatchOperation, operations));
+    return charge;
 }
 
-Charge remove(uint64_t item_bytes, uint64_t terms) {
-    return create(item_bytes, terms);
+Charge remove(uint64_t item_bytes, uint64_t terms, const Pricing& pricing) {
+    return {write_term(pricing, "deletedBytes", item_bytes) +
+            index_terms(pricing, "termsRemoved", terms)};
 }
 
-Charge feed_page(int64_t read_quanta_sum) {
-    return from_quanta(std::max(kFeedPageMin, read_quanta_sum));
+Charge feed_page(Charge items, const Pricing& pricing) {
+    const int64_t least = kFeedPageMin * kUnitsPerQuantum;
+    if (items.units >= least) return items;
+    return {items.units + book(pricing, "leastOfAPage", 1, least - items.units)};
 }
 
-Charge query_partition(const QueryWork& work) {
-    int64_t units = kQueryBase;
-    if (work.seeks > 0) units += kFirstSeek + times(kFurtherSeek, work.seeks - 1);
-    units += times(kLoadedItem, work.loaded_items);
-    units += times(kIndexEntry, work.index_entries);
-    units += times(kJoinTuple, work.join_tuples);
-    units += times(kUdfCall, work.udf_calls);
+Charge query_partition(const QueryWork& work, const Pricing& pricing) {
+    int64_t units = book(pricing, "compileAndRun", 1, kQueryBase);
+    if (work.seeks > 0) {
+        units += book(pricing, "firstSeek", 1, kFirstSeek);
+        units += book(pricing, "furtherSeeks", work.seeks - 1, times(kFurtherSeek, work.seeks - 1));
+    }
+    units += book(pricing, "loadedItems", work.loaded_items, times(kLoadedItem, work.loaded_items));
+    units +=
+        book(pricing, "indexEntries", work.index_entries, times(kIndexEntry, work.index_entries));
+    units += book(pricing, "joinTuples", work.join_tuples, times(kJoinTuple, work.join_tuples));
+    units += book(pricing, "udfCalls", work.udf_calls, times(kUdfCall, work.udf_calls));
     return {units};
 }
 
-Charge query_bytes(uint64_t loaded_bytes, uint64_t returned_bytes) {
-    return {(times(kLoadedKilobyte, loaded_bytes) + times(kReturnedKilobyte, returned_bytes)) /
-            kKilobyte};
+Charge query_bytes(uint64_t loaded_bytes, uint64_t returned_bytes, const Pricing& pricing) {
+    const int64_t loaded = times(kLoadedKilobyte, loaded_bytes);
+    const int64_t both = (loaded + times(kReturnedKilobyte, returned_bytes)) / kKilobyte;
+    // Divided once: the rest of the first term's division counts with the second one.
+    return {book(pricing, "loadedBytes", loaded_bytes, loaded / kKilobyte) +
+            book(pricing, "returnedBytes", returned_bytes, both - loaded / kKilobyte)};
 }
 
-Charge stored_procedure_run() {
-    return {kStoredProcedure};
+Charge stored_procedure_run(const Pricing& pricing) {
+    return {book(pricing, "storedProcedure", 1, kStoredProcedure)};
 }
-Charge trigger_run() {
-    return {kTrigger};
+Charge trigger_run(const Pricing& pricing) {
+    return {book(pricing, "trigger", 1, kTrigger)};
 }
-Charge strong_read(Charge read) {
-    return read + read;
+Charge strong_read(Charge read, const Pricing& pricing) {
+    return read + Charge{book(pricing, "strongConsistency", 1, read.units)};
 }
 
 Charge metadata_read() {
@@ -185,25 +237,34 @@ Charge script_write() {
     return from_quanta(kScriptWrite);
 }
 
-Charge failure(int http_status, int sub_status) {
+namespace {
+
+int64_t failure_quanta(int http_status, int sub_status) {
     constexpr int kPartitionFull = 1014;
     switch (http_status) {
         case 304:
         case 400:
         case 404:
         case 413:
-            return from_quanta(kCheapFailure);
+            return kCheapFailure;
         case 403:
-            return from_quanta(sub_status == kPartitionFull ? kCheapFailure : 0);
+            return sub_status == kPartitionFull ? kCheapFailure : 0;
         case 409:
         case 412:
         case 449:
-            return from_quanta(kConflict);
+            return kConflict;
         case 429:
-            return from_quanta(kThrottled);
+            return kThrottled;
         default:
-            return {};
+            return 0;
     }
+}
+
+}  // namespace
+
+Charge failure(int http_status, int sub_status, const Pricing& pricing) {
+    const std::string_view term = http_status == 304 ? "notModified" : "failure";
+    return {book(pricing, term, 1, failure_quanta(http_status, sub_status) * kUnitsPerQuantum)};
 }
 
 }  // namespace orrery::meter

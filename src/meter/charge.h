@@ -3,6 +3,8 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 /// Request Units as exact integers, from counted work (service-model §3.2). Never a clock.
 namespace orrery::meter {
@@ -21,26 +23,60 @@ struct Charge {
 inline constexpr int64_t kUnitsPerRu = 21'000'000;
 inline constexpr int64_t kUnitsPerQuantum = 1'000'000;
 
+/// Whose figures sizes are priced by: the present table, or the one of old spreadsheets.
+enum class ChargeProfile : uint8_t { kCurrent, kClassic };
+
 /// RU with two decimals, rounded half up: "5.71". The only place that rounds.
 std::string ru_text(Charge charge);
 double ru_value(Charge charge);
 
 Charge from_quanta(int64_t quanta);
 
-/// R(b), W(b) in quanta.
+/// A charge term by term. The lines' amounts add up to the charge.
+class Bill {
+public:
+    struct Line {
+        std::string_view term;  ///< a constant
+        std::string scope;      ///< which operation or range; empty: the request
+        uint64_t count = 0;     ///< of what the term counts: bytes, terms, items …
+        int64_t units = 0;
+    };
+    void add(std::string_view term, uint64_t count, int64_t units);
+    /// Lines that follow belong to it.
+    void set_scope(std::string scope) { scope_ = std::move(scope); }
+    const std::vector<Line>& lines() const { return lines_; }
+    Charge total() const;
+    /// {"requestCharge":5.71,"units":…,"profile":"current","terms":[{"term":…,"count":…,"units":…,
+    /// "requestUnits":…}]}, at most `bytes_max` long: lines of different scopes are added up, and
+    /// at last the smallest ones, rather than left out.
+    std::string json(ChargeProfile profile, size_t bytes_max) const;
+
+private:
+    std::vector<Line> lines_;
+    std::string scope_;
+};
+
+/// How prices are made: by which figures, and for whom they are itemised.
+struct Pricing {
+    ChargeProfile profile = ChargeProfile::kCurrent;
+    Bill* bill = nullptr;  ///< null: nobody asks
+};
+
+/// R(b), W(b) in quanta, in the current profile.
 int64_t read_quanta(uint64_t item_bytes);
 int64_t write_quanta(uint64_t item_bytes);
 
-Charge point_read(uint64_t item_bytes);
-Charge create(uint64_t item_bytes, uint64_t terms);
-Charge replace(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed,
-               uint64_t terms_added);
+Charge point_read(uint64_t item_bytes, const Pricing& pricing = {});
+Charge create(uint64_t item_bytes, uint64_t terms, const Pricing& pricing = {});
+Charge replace(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed, uint64_t terms_added,
+               const Pricing& pricing = {});
 Charge patch(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed, uint64_t terms_added,
-             uint32_t operations);
-Charge remove(uint64_t item_bytes, uint64_t terms);
+             uint32_t operations, const Pricing& pricing = {});
+Charge remove(uint64_t item_bytes, uint64_t terms, const Pricing& pricing = {});
 
-/// Read feed and change feed: max(21, sum of R) quanta; add R(b) of each item, then feed_page().
-Charge feed_page(int64_t read_quanta_sum);
+/// Read feed and change feed: add point_read() of each item, then this: the least that a page
+/// costs, given what its items cost.
+Charge feed_page(Charge items, const Pricing& pricing = {});
 
 /// One physical partition's part of one page of a query.
 struct QueryWork {
@@ -53,20 +89,20 @@ struct QueryWork {
     uint64_t udf_calls = 0;
 };
 /// Everything but the byte terms, which are divided once per page.
-Charge query_partition(const QueryWork& work);
-Charge query_bytes(uint64_t loaded_bytes, uint64_t returned_bytes);
+Charge query_partition(const QueryWork& work, const Pricing& pricing = {});
+Charge query_bytes(uint64_t loaded_bytes, uint64_t returned_bytes, const Pricing& pricing = {});
 
 /// Stored procedure and trigger without the operations inside them.
-Charge stored_procedure_run();
-Charge trigger_run();
+Charge stored_procedure_run(const Pricing& pricing = {});
+Charge trigger_run(const Pricing& pricing = {});
 /// A read, query or feed under Strong or Bounded Staleness costs twice. Never for writes.
-Charge strong_read(Charge read);
+Charge strong_read(Charge read, const Pricing& pricing = {});
 
 Charge metadata_read();
 Charge metadata_write();
 Charge script_write();
 /// By HTTP status: 304, 400, 404, 409, 412, 413, 429, 449 …; zero for what is not charged.
 /// 429 is reported but not deducted from a budget.
-Charge failure(int http_status, int sub_status);
+Charge failure(int http_status, int sub_status, const Pricing& pricing = {});
 
 }  // namespace orrery::meter

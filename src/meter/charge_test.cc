@@ -149,7 +149,7 @@ TEST(Charge, WorkedExamples) {
     EXPECT_EQ(ru_text(fan_out + query_bytes(0, 0)), "8.73");                        // 12
     expect_quanta(create(19, 4) + point_read(19) + remove(104, 16), 309, "14.71");  // 13
     EXPECT_EQ(ru_text(stored_procedure_run() + create(19, 4)), "10.31");            // 14
-    expect_quanta(feed_page(read_quanta(19) + read_quanta(3'000)), 44, "2.10");     // 15
+    expect_quanta(feed_page(point_read(19) + point_read(3'000)), 44, "2.10");       // 15
     expect_quanta(failure(409, 0), 26, "1.24");                                     // 15
 }
 
@@ -187,9 +187,9 @@ TEST(Charge, QueryExtras) {
 }
 
 TEST(Charge, FeedsMetadataFailures) {
-    EXPECT_EQ(ru_text(feed_page(0)), "1.00");
-    EXPECT_EQ(ru_text(feed_page(21)), "1.00");
-    EXPECT_EQ(ru_text(feed_page(22)), "1.05");
+    EXPECT_EQ(ru_text(feed_page({})), "1.00");
+    EXPECT_EQ(ru_text(feed_page(from_quanta(21))), "1.00");
+    EXPECT_EQ(ru_text(feed_page(from_quanta(22))), "1.05");
     EXPECT_EQ(ru_text(metadata_read()), "1.00");
     EXPECT_EQ(ru_text(strong_read(metadata_read())), "2.00");
     EXPECT_EQ(ru_text(metadata_write()), "4.95");
@@ -202,6 +202,81 @@ TEST(Charge, FeedsMetadataFailures) {
     EXPECT_EQ(ru_text(failure(429, 3200)), "0.38");
     for (const int status : {401, 408, 410, 424, 500, 503, 507})
         EXPECT_EQ(failure(status, 0).units, 0);
+}
+
+TEST(Charge, ClassicProfile) {
+    const Pricing classic{ChargeProfile::kClassic, nullptr};
+    const auto read = [&](uint64_t bytes) { return ru_text(point_read(bytes, classic)); };
+    const auto write = [&](uint64_t bytes) { return ru_text(create(bytes, 0, classic)); };
+    EXPECT_EQ(read(10), "1.00");
+    EXPECT_EQ(read(1 * kKb), "1.00");
+    EXPECT_EQ(read(4 * kKb), "1.30");
+    EXPECT_EQ(read(34 * kKb), "5.65");
+    EXPECT_EQ(read(64 * kKb), "10.00");
+    EXPECT_EQ(read(100 * kKb), "10.00");
+    EXPECT_EQ(read(200 * kKb), "20.00");  // beyond the table, as the size
+    EXPECT_EQ(write(1 * kKb), "5.00");
+    EXPECT_EQ(write(4 * kKb), "7.00");
+    EXPECT_EQ(write(64 * kKb), "48.00");
+    EXPECT_EQ(write(100 * kKb), "50.00");
+    EXPECT_EQ(write(2048 * kKb), "1024.00");
+    EXPECT_EQ(ru_text(create(1 * kKb, 10, classic)), "6.90");  // terms cost what they cost
+    EXPECT_EQ(ru_text(replace(1 * kKb, 4 * kKb, 0, 0, classic)), "12.00");
+    EXPECT_GT(point_read(~uint64_t{0}, classic).units, 0);  // no overflow
+}
+
+/// Every price, itemised: the lines add up to it.
+TEST(Bill, AddsUpExactly) {
+    const auto check = [](const auto& price, size_t lines) {
+        Bill bill;
+        const Charge charge = price(Pricing{ChargeProfile::kCurrent, &bill});
+        EXPECT_EQ(bill.total(), charge);
+        EXPECT_EQ(bill.lines().size(), lines);
+    };
+    check([](const Pricing& by) { return point_read(5'000, by); }, 1);
+    check([](const Pricing& by) { return create(5'000, 7, by); }, 2);
+    check([](const Pricing& by) { return replace(5'000, 6'000, 3, 4, by); }, 4);
+    check([](const Pricing& by) { return patch(5'000, 6'000, 3, 4, 2, by); }, 5);
+    check([](const Pricing& by) { return remove(5'000, 7, by); }, 2);
+    check([](const Pricing& by) { return feed_page({}, by); }, 1);
+    check([](const Pricing& by) { return feed_page(point_read(5'000, by), by); }, 1);
+    check([](const Pricing& by) { return strong_read(point_read(5'000, by), by); }, 2);
+    check([](const Pricing& by) { return stored_procedure_run(by) + create(19, 4, by); }, 3);
+    check([](const Pricing& by) { return trigger_run(by); }, 1);
+    check([](const Pricing& by) { return failure(409, 0, by); }, 1);
+    for (uint64_t bytes = 0; bytes < 4'000; bytes += 37)
+        check(
+            [&](const Pricing& by) {
+                QueryWork work;
+                work.seeks = 3;
+                work.loaded_items = 4;
+                work.index_entries = 5;
+                work.join_tuples = 6;
+                work.udf_calls = 7;
+                return query_partition(work, by) + query_bytes(bytes + 1, 3 * bytes + 1, by);
+            },
+            9);
+}
+
+TEST(Bill, IsBounded) {
+    Bill bill;
+    for (int i = 0; i < 100; ++i) {
+        bill.set_scope("operation " + std::to_string(i));
+        create(100, 4, {ChargeProfile::kCurrent, &bill});
+    }
+    EXPECT_EQ(bill.lines().size(), 200u);
+    const std::string whole = bill.json(ChargeProfile::kCurrent, 1 << 20);
+    EXPECT_NE(whole.find("operation 99"), std::string::npos);
+    const std::string added = bill.json(ChargeProfile::kCurrent, 4096);
+    EXPECT_LE(added.size(), 4096u);
+    EXPECT_EQ(
+        added,
+        R"({"requestCharge":571.43,"units":12000000000,"unitsPerRequestUnit":21000000,"profile":"current",)"
+        R"("terms":[{"term":"writeBytes","count":10000,"units":10400000000,"requestUnits":495.238095},)"
+        R"({"term":"termsAdded","count":400,"units":1600000000,"requestUnits":76.190476}]})");
+    const std::string tiny = bill.json(ChargeProfile::kCurrent, 10);
+    EXPECT_NE(tiny.find(R"({"term":"other","count":10400,"units":12000000000)"), std::string::npos)
+        << tiny;
 }
 
 TEST(Charge, RoundsHalfUp) {

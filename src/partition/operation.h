@@ -82,6 +82,8 @@ struct Transaction {
 struct TransactionResult {
     bool committed = false;      ///< false: every write was refused or rolled back
     storage::Lsn lsn = 0;        ///< of the commit, or the partition's high-water mark
+    uint32_t range_number = 0;   ///< rid prefix of the partition that answered: the one asked, or
+                                 ///< where its key has gone since
     std::vector<OperationResult> results;  ///< one per operation, same order
 };
 using TransactionDone = std::function<void(TransactionResult)>;

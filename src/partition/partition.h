@@ -102,6 +102,18 @@ public:
     virtual void set_settings(ContainerSettingsPtr settings) = 0;
     /// Highest published LSN. Any thread.
     virtual storage::Lsn lsn() const = 0;
+    /// Text bytes of all items, as published. Any thread, cheap.
+    virtual int64_t bytes() const = 0;
+    /// Where the log's records of its own begin.
+    virtual const Birth& birth() const = 0;
+    /// The keys have gone to other partitions (partition/move.h): what comes after sees them there.
+    /// execute(), read() and delete_logical_partition() go on there by themselves. Never blocks;
+    /// also true while the switch is being written.
+    virtual bool has_moved() const = 0;
+    /// Call it with a view at hand: true, the view shows the partition whole and as it was when the
+    /// view was made. False: it has moved, look the container's map up and begin again. Waits for a
+    /// switch that is just being written; not on loop threads.
+    virtual bool is_current() const = 0;
     /// LSN of the last commit decided, published or not. Committer thread only.
     virtual storage::Lsn decided_lsn() const = 0;
 

@@ -187,6 +187,23 @@ void append_v1_number(std::string& out, double value) {
     out.push_back(static_cast<char>(group & 0xFE));
 }
 
+/// The hash in front of a V1 EPK; nullopt if there is none.
+std::optional<uint64_t> v1_hash_of(std::string_view epk) {
+    constexpr uint64_t kSign = uint64_t{1} << 63;
+    if (epk.size() < 2 || epk[0] != kNumberByte) return std::nullopt;
+    uint64_t bits = uint64_t{static_cast<uint8_t>(epk[1])} << 56;
+    int shift = 49;
+    for (size_t i = 2; i < epk.size() && shift > -7; ++i, shift -= 7) {
+        const uint64_t group = static_cast<uint8_t>(epk[i]) >> 1;
+        bits |= shift >= 0 ? group << shift : group >> -shift;
+        if ((static_cast<uint8_t>(epk[i]) & 1) == 0) break;
+    }
+    if ((bits & kSign) == 0) return std::nullopt;
+    const auto value = std::bit_cast<double>(bits ^ kSign);
+    if (!(value >= 0 && value <= 4294967295.0)) return std::nullopt;
+    return static_cast<uint64_t>(value);
+}
+
 /// The first 100 UTF-16 units as UTF-8. A pair cut in two leaves the replacement character, as in
 /// the clients.
 std::string cut_for_v1(std::string_view text) {
@@ -431,6 +448,69 @@ std::vector<EpkRange> even_ranges(const PartitionKeyDefinition& definition, size
         ranges[i].min = std::move(border);
     }
     return ranges;
+}
+
+std::string docref_border(const PartitionKeyDefinition& definition, std::string_view epk) {
+    if (definition.version == 1) return std::string(epk.substr(0, kDocrefLevelBytes));
+    if (epk.empty()) return {};
+    // All levels but the last in full, of the last what docrefs hold.
+    const size_t full = (epk.size() - 1) / kHashBytes * kHashBytes;
+    std::string border(epk.substr(0, full + kDocrefLevelBytes));
+    border.resize(full + kHashBytes, '\0');
+    return border;
+}
+
+double width_of_range(const PartitionKeyDefinition& definition, const EpkRange& range) {
+    const auto place = [&](const std::string& epk) {
+        if (epk.empty()) return 0.0;
+        if (epk == EpkRange().max) return 1.0;
+        if (definition.version == 1)
+            return static_cast<double>(v1_hash_of(epk).value_or(0)) / 0x1p32;
+        std::string bytes = epk.substr(0, kDocrefLevelBytes);
+        bytes.resize(kDocrefLevelBytes, '\0');
+        return static_cast<double>(load_u64_be(bytes.data())) / 0x1p62;
+    };
+    return place(range.max) - place(range.min);
+}
+
+std::optional<std::string> middle_of_range(const PartitionKeyDefinition& definition,
+                                           const EpkRange& range) {
+    const auto inside = [&](const std::string& epk) { return epk > range.min && epk < range.max; };
+    if (definition.version == 1) {
+        constexpr uint64_t kLast = 0xFFFF'FFFF;
+        const uint64_t low = range.min.empty() ? 0 : v1_hash_of(range.min).value_or(kLast);
+        const uint64_t high = v1_hash_of(range.max).value_or(kLast);
+        std::string border;
+        append_v1_number(border, static_cast<double>((low + high) / 2));
+        border = docref_border(definition, border);
+        return inside(border) ? std::optional(border) : std::nullopt;
+    }
+    __extension__ using Wide = unsigned __int128;
+    const auto number_at = [](std::string_view epk, size_t at) {
+        std::string bytes(epk.substr(std::min(at, epk.size()), kHashBytes));
+        bytes.resize(kHashBytes, '\0');
+        return Wide{load_u64_be(bytes.data())} << 64 | load_u64_be(bytes.data() + 8);
+    };
+    constexpr Wide kLast = (Wide{1} << 126) - 1;
+    // Where one level leaves no room, below the lower bound's value on the next.
+    std::string above;
+    for (size_t level = 0; level < definition.level_count(); ++level) {
+        const size_t at = level * kHashBytes;
+        const Wide low = number_at(range.min, at);
+        Wide high = kLast;
+        if (range.max.starts_with(above) && range.max.size() > at)
+            high = std::min(kLast, number_at(range.max, at));
+        if (high > low) {
+            const Wide middle = low + (high - low) / 2;
+            std::string border = above;
+            append_u64_be(border, static_cast<uint64_t>(middle >> 64));
+            append_u64_be(border, 0);
+            if (inside(border)) return border;
+        }
+        above.append(range.min.substr(std::min(at, range.min.size()), kHashBytes));
+        above.resize(at + kHashBytes, '\0');
+    }
+    return std::nullopt;
 }
 
 std::string docref_prefix(const PartitionKeyDefinition& definition, std::string_view epk) {

@@ -23,8 +23,8 @@ struct PartitionKeyDefinition {
     int version = 1;             ///< 1 or 2; MultiHash is always 2
     bool version_given = false;  ///< a missing version means 1 and stays missing in answers
     bool system_key = false;
-    std::vector<std::string> paths;             ///< as given: "/a/b"
-    std::vector<json::MemberPath> member_paths; ///< the same, split
+    std::vector<std::string> paths;              ///< as given: "/a/b"
+    std::vector<json::MemberPath> member_paths;  ///< the same, split
 
     size_t level_count() const { return kind == KeyKind::kMultiHash ? paths.size() : 1; }
 };
@@ -41,13 +41,15 @@ using PartitionKeyComponents = std::vector<json::Value>;
 /// Reads the header x-ms-documentdb-partitionkey (a JSON array; `{}` = undefined). Strings live in
 /// `arena`. 400 for anything else. Whether the components fit a container, their length included,
 /// is decided by effective_partition_key().
-Result<PartitionKeyComponents> parse_partition_key_header(std::string_view header, json::Arena& arena);
+Result<PartitionKeyComponents> parse_partition_key_header(std::string_view header,
+                                                          json::Arena& arena);
 /// "[\"a\",5,{}]": the header form of components.
 std::string partition_key_json(const PartitionKeyComponents& components);
 
 /// The EPK of a full key or of a prefix (MultiHash). Components must fit the definition's paths in
-/// number (a prefix is allowed for MultiHash only), strings within 2,048 bytes unless the version is
-/// 1; 400 otherwise. In a container with a system key, `[]` and `[{}]` are both the empty key "".
+/// number (a prefix is allowed for MultiHash only), strings within 2,048 bytes unless the version
+/// is 1; 400 otherwise. In a container with a system key, `[]` and `[{}]` are both the empty key
+/// "".
 Result<std::string> effective_partition_key(const PartitionKeyDefinition& definition,
                                             const PartitionKeyComponents& components);
 
@@ -64,6 +66,15 @@ struct EpkRange {
 EpkRange range_of_key(std::string_view epk);
 /// n adjacent ranges of even width (service-model §6).
 std::vector<EpkRange> even_ranges(const PartitionKeyDefinition& definition, size_t count);
+
+/// Where to cut a range into halves of even width; nullopt when it is too narrow.
+std::optional<std::string> middle_of_range(const PartitionKeyDefinition& definition,
+                                           const EpkRange& range);
+/// Share of the key space, by the first level's hash: 0 to 1.
+double width_of_range(const PartitionKeyDefinition& definition, const EpkRange& range);
+/// The last border at or below `epk` that separates docrefs as it separates EPKs: splits lie on
+/// such.
+std::string docref_border(const PartitionKeyDefinition& definition, std::string_view epk);
 
 /// The docref prefix of an EPK: the first 8 bytes of each level's hash; for V1 the first 8 bytes of
 /// the EPK (shorter ones padded with zeros). The empty key has zeros on all levels; a hierarchical

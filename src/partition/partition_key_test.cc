@@ -140,6 +140,59 @@ TEST_F(PartitionKeyTest, EvenSplits) {
     EXPECT_EQ(count, 6U);
 }
 
+/// Splits lie where docrefs are separated as EPKs are, in the middle of what is there.
+TEST_F(PartitionKeyTest, MiddleOfRanges) {
+    const auto middle = [](const PartitionKeyDefinition& key, const EpkRange& range) {
+        const auto epk = middle_of_range(key, range);
+        return epk ? hex_encode_upper(*epk) : "none";
+    };
+    const auto v2 = make(KeyKind::kHash, 2, 1);
+    const auto v1 = make(KeyKind::kHash, 1, 1);
+    const auto multi = make(KeyKind::kMultiHash, 2, 3);
+    const auto hex = [](std::string_view text) { return *hex_decode(text); };
+    EXPECT_EQ(middle(v2, {}), "1FFFFFFFFFFFFFFF0000000000000000");
+    EXPECT_EQ(middle(v2, {"", hex("1FFFFFFFFFFFFFFF0000000000000000")}),
+              "0FFFFFFFFFFFFFFF0000000000000000");
+    EXPECT_EQ(middle(v2, {hex("1FFFFFFFFFFFFFFF0000000000000000"), "\xFF"}),
+              "2FFFFFFFFFFFFFFF0000000000000000");
+    EXPECT_EQ(middle(v1, {}), "05C1DFFFFFFFFC");
+    EXPECT_EQ(middle(v1, {"", hex("05C1DFFFFFFFFC")}), "05C1CFFFFFFFF8");
+    // Too narrow on the first level: inside the lower bound's value.
+    const std::string h1 = "0102030405060708090A0B0C0D0E0F10";
+    EXPECT_EQ(middle(v2, {hex(h1), hex("0102030405060708090A0B0C0D0E0F11")}), "none");
+    EXPECT_EQ(middle(multi, {hex(h1), hex("0102030405060708090A0B0C0D0E0F11")}),
+              h1 + "1FFFFFFFFFFFFFFF0000000000000000");
+    EXPECT_EQ(middle(multi, {hex(h1 + "1FFFFFFFFFFFFFFF0000000000000000"),
+                             hex("0102030405060708090A0B0C0D0E0F11")}),
+              h1 + "2FFFFFFFFFFFFFFF0000000000000000");
+    EXPECT_EQ(hex_encode_upper(docref_border(v2, hex(h1))), "01020304050607080000000000000000");
+    EXPECT_EQ(hex_encode_upper(docref_border(multi, hex(h1 + h1))),
+              h1 + "01020304050607080000000000000000");
+    EXPECT_EQ(hex_encode_upper(docref_border(v1, hex("05C1DFFFFFFFFC0801020300"))),
+              "05C1DFFFFFFFFC08");
+    EXPECT_EQ(docref_border(v2, ""), "");
+    EXPECT_DOUBLE_EQ(width_of_range(v2, {}), 1.0);
+    EXPECT_NEAR(width_of_range(v2, {"", hex("1FFFFFFFFFFFFFFF0000000000000000")}), 0.5, 1e-9);
+    EXPECT_NEAR(width_of_range(v1, {hex("05C1DFFFFFFFFC"), "\xFF"}), 0.5, 1e-6);
+}
+
+/// The border of any key separates docrefs as it separates EPKs.
+TEST_F(PartitionKeyTest, DocrefBordersSeparate) {
+    for (const int version : {1, 2}) {
+        const auto key = make(KeyKind::kHash, version, 1);
+        std::vector<std::string> epks;
+        for (int i = 0; i < 300; ++i)
+            epks.push_back(
+                *effective_partition_key(key, components("[\"key" + std::to_string(i) + "\"]")));
+        for (const std::string& at : epks) {
+            const std::string border = docref_border(key, at);
+            EXPECT_LE(border, at);
+            for (const std::string& epk : epks)
+                EXPECT_EQ(epk < border, docref_prefix(key, epk) < docref_prefix(key, border));
+        }
+    }
+}
+
 TEST_F(PartitionKeyTest, EvenRangesCoverEverything) {
     for (const int version : {1, 2}) {
         const auto key = make(KeyKind::kHash, version, 1);

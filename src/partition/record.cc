@@ -14,6 +14,7 @@ constexpr uint8_t kLogRecordVersion = 1;
 constexpr uint8_t kItemCounterVersion = 1;
 constexpr uint8_t kIndexFillVersion = 1;
 constexpr uint8_t kLsnNoteVersion = 1;
+constexpr uint8_t kBirthVersion = 1;
 
 // A directive takes two bits.
 constexpr uint8_t kDirectiveMask = 3;
@@ -196,6 +197,45 @@ Result<IndexFill> decode_index_fill(std::string_view bytes) {
     return fill;
 }
 
+storage::Lsn Birth::covered_of(std::string_view epk) const {
+    for (const Part& part : parts)
+        if (epk < part.epk_max) return part.covered;
+    return lsn;
+}
+
+std::string encode_birth(const Birth& birth) {
+    std::string out(1, static_cast<char>(kBirthVersion));
+    append_varint(out, birth.lsn);
+    append_varint(out, zigzag(birth.ts));
+    out.push_back(birth.merged ? '\1' : '\0');
+    append_varint(out, birth.parts.size());
+    for (const Birth::Part& part : birth.parts) {
+        append_bytes(out, part.epk_max);
+        append_varint(out, part.covered);
+    }
+    return out;
+}
+
+Result<Birth> decode_birth(std::string_view bytes) {
+    ByteReader in(bytes);
+    const uint8_t version = in.u8();
+    Birth birth;
+    birth.lsn = in.varint();
+    birth.ts = unzigzag(in.varint());
+    const uint8_t merged = in.u8();
+    birth.merged = merged == 1;
+    const uint64_t count = in.varint();
+    for (uint64_t i = 0; i < count && in.ok(); ++i) {
+        Birth::Part part;
+        part.epk_max = in.bytes();
+        part.covered = in.varint();
+        birth.parts.push_back(std::move(part));
+    }
+    if (!in.ok() || !in.at_end() || version != kBirthVersion || merged > 1)
+        return damaged("beginning of a partition");
+    return birth;
+}
+
 namespace meta_keys {
 std::string item_counter(storage::PartitionId partition) {
     return meta_key(partition, "partition/item_counter");
@@ -211,6 +251,9 @@ std::string versions_from(storage::PartitionId partition) {
 }
 std::string log_trimmed(storage::PartitionId partition) {
     return meta_key(partition, "partition/log_trimmed");
+}
+std::string birth(storage::PartitionId partition) {
+    return meta_key(partition, "partition/birth");
 }
 }  // namespace meta_keys
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "partition/operation.h"
@@ -59,6 +60,27 @@ Result<LogRecord> decode_log_record(std::string_view bytes);
 std::string encode_lsn_note(storage::Lsn lsn);
 Result<storage::Lsn> decode_lsn_note(std::string_view bytes);
 
+/// How a partition that came from others began. Records at or below `lsn` are those of its
+/// sources: with gaps after a split, and after a merge in no one order of `_ts`.
+struct Birth {
+    storage::Lsn lsn = 0;  ///< its own begin above it; 0: it began empty
+    int64_t ts = 0;        ///< of the sources' last commit
+    bool merged = false;   ///< from several sources, or from one that was
+    /// What was in the index on disk when it began: for keys below `epk_max` (and not below the one
+    /// before), records up to `covered`.
+    struct Part {
+        std::string epk_max;
+        storage::Lsn covered = 0;
+        friend bool operator==(const Part&, const Part&) = default;
+    };
+    std::vector<Part> parts;
+
+    storage::Lsn covered_of(std::string_view epk) const;
+    friend bool operator==(const Birth&, const Birth&) = default;
+};
+std::string encode_birth(const Birth& birth);
+Result<Birth> decode_birth(std::string_view bytes);
+
 /// Item counters below it may have been used.
 std::string encode_item_counter(uint64_t bound);
 Result<uint64_t> decode_item_counter(std::string_view bytes);
@@ -90,6 +112,8 @@ std::string index_fill(storage::PartitionId partition);
 std::string versions_from(storage::PartitionId partition);
 /// LSN up to which the log was gone through and lost what was superseded or deleted by then.
 std::string log_trimmed(storage::PartitionId partition);
+/// Birth; absent for a partition that began empty.
+std::string birth(storage::PartitionId partition);
 }  // namespace meta_keys
 
 /// Keys of the counters (storage::CommitScope::count).

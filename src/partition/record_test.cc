@@ -115,6 +115,19 @@ TEST(Record, IndexFill) {
     EXPECT_TRUE(done.reached(docref()));
 }
 
+TEST(Record, Birth) {
+    const Birth birth{.lsn = 300, .ts = 5, .merged = true, .parts = {{"e", 290}, {"\xFF", 7}}};
+    const std::string bytes = encode_birth(birth);
+    EXPECT_EQ(hex_encode_upper(bytes), "01AC020A01020165A20201FF07");
+    EXPECT_EQ(decode_birth(bytes).value(), birth);
+    for (size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode_birth(bytes.substr(0, size)).ok());
+    EXPECT_FALSE(decode_birth(bytes + "x").ok());
+    EXPECT_EQ(birth.covered_of(""), 290U);
+    EXPECT_EQ(birth.covered_of("e"), 7U);
+    EXPECT_EQ(meta_keys::birth(7), std::string("\0\0\0\x07", 4) + "partition/birth");
+}
+
 TEST(Record, KeysOfMetaAndCounters) {
     EXPECT_EQ(meta_keys::item_counter(7), std::string("\0\0\0\x07", 4) + "partition/item_counter");
     EXPECT_EQ(meta_keys::ttl_complete(7), std::string("\0\0\0\x07", 4) + "partition/ttl_complete");

@@ -55,7 +55,7 @@ public:
     }
 
     Status open(const InstanceOptions& options) {
-        TRY(auto account, engine::Account::create(options.keys));
+        TRY(auto account, engine::Account::create(options.keys, options.account));
         account_ = std::make_unique<engine::Account>(std::move(account));
         if (!is_loopback(options.bind_address) && account_->uses_well_known_key())
             return Status(errors::bad_request(
@@ -77,8 +77,12 @@ public:
         cache_ = std::make_unique<partition::ItemCache>(options.cache_bytes / 4);
         workers_ = std::make_unique<WorkerPool>(
             "worker", std::max<size_t>(kWorkersMin, std::thread::hardware_concurrency()));
-        TRY(catalog_, catalog::Catalog::load({*store_, *cache_, *workers_, clock_,
-                                              query::compile_computed_properties}));
+        catalog::ThroughputSettings throughput = options.throughput;
+        throughput.throttled = options.account.throttled;
+        throughput.partition_ru_max = options.range_limits.throughput;
+        TRY(catalog_, catalog::Catalog::load(
+                          {*store_, *cache_, *workers_, clock_, query::compile_computed_properties, throughput,
+                           options.range_limits}));
         TRY_STATUS(store_->start());
         engine_ = std::make_unique<engine::Engine>(
             engine::Engine::Deps{*store_, *catalog_, *workers_, clock_, *account_});

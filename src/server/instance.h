@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "catalog/throughput.h"
+#include "catalog/range_change.h"
 #include "engine/account.h"
 #include "storage/store.h"
 
@@ -17,10 +19,13 @@ struct InstanceOptions {
     std::string bind_address = "127.0.0.1";
     uint16_t port = 8081;
     engine::AccountKeyTexts keys;
+    engine::AccountSettings account;
+    catalog::ThroughputSettings throughput;
     storage::Durability durability = storage::Durability::kSync;
     std::string init_file;                 ///< empty: none
     std::vector<std::string> tls_hosts;    ///< further names in the server's certificate
     uint64_t cache_bytes = 256ULL << 20;   ///< item cache and block cache together
+    catalog::RangeLimits range_limits;     ///< when physical partitions are split
 };
 
 /// A whole server in one object: store, catalog, engine, head, listener, wired in that order and

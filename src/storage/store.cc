@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "storage/detail/bulk_load.h"
 #include "storage/detail/committer.h"
 #include "storage/detail/database.h"
 #include "storage/detail/own_keys.h"
@@ -149,6 +150,13 @@ public:
         committer_->submit(std::move(operation));
     }
 
+    std::unique_ptr<BulkLoad> bulk_load() override {
+        return std::make_unique<detail::BulkLoadImpl>(
+            database_, next_load_++,
+            detail::BulkLoadImpl::Hooks{[this] { return committer_->sync_wal(); },
+                                        [this] { return committer_->publish_ingested(); }});
+    }
+
     void set_image_horizon(PartitionId partition, Lsn lsn) override {
         database_->filter().set_image_horizon(partition, lsn);
     }
@@ -256,6 +264,7 @@ private:
     const bool read_only_;
     std::atomic<bool> started_{false};
     std::atomic<bool> closed_{false};
+    std::atomic<uint64_t> next_load_{1};
     std::vector<PartitionId> retired_before_start_;
     std::unique_ptr<Reclaimer> reclaimer_;
     std::unique_ptr<Committer> committer_;

@@ -19,6 +19,7 @@ namespace orrery::storage {
 namespace detail {
 class CommitQueue;
 }
+class BulkLoad;  // storage/bulk_load.h
 
 enum class Durability : uint8_t {
     kSync,     ///< an acknowledged write survives kill -9 and power loss
@@ -83,6 +84,11 @@ public:
                                          Direction direction = Direction::kForward) const = 0;
     /// Sum of a counter (CommitScope::count).
     virtual Result<Count> count(std::string_view counter_key) const = 0;
+    /// All counters with keys in [begin, end), in key order, zero sums included. Stops at the first
+    /// error that `use` returns.
+    virtual Status each_count(
+        std::string_view begin, std::string_view end,
+        const std::function<Status(std::string_view key, const Count& sum)>& use) const = 0;
 };
 using ViewPtr = std::shared_ptr<const View>;
 
@@ -192,6 +198,9 @@ public:
     /// Queues an operation. Any thread. Blocks only while the committer is held back by index
     /// tables that wait for the disk (then by design).
     virtual void submit(std::unique_ptr<CommitOperation> operation) = 0;
+
+    /// For partitions that nobody reads or writes yet. The store outlives it.
+    virtual std::unique_ptr<BulkLoad> bulk_load() = 0;
 
     /// The images of records at or below this LSN are no longer needed by anyone but the index
     /// (which keeps its own window). Default: nobody needs them. Not persistent: partitions with a

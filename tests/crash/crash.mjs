@@ -4,7 +4,8 @@
 //  - `orrery check` finds nothing on the folder as the crash left it (LSNs dense, index, items, log agree),
 //  - LSNs never run backwards,
 //  - queries that were half read go on from their continuation tokens, every row once.
-// Usage: node crash.mjs --rounds 20 [--seed N] [--server PATH] [--writers 12]
+// With --splits 1 physical partitions are split and merged all the while.
+// Usage: node crash.mjs --rounds 20 [--seed N] [--server PATH] [--writers 12] [--splits 1]
 import { spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,11 +16,13 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(join(here, "../sdk/js/package.json"));
 const { CosmosClient } = require("@azure/cosmos");
+const { createHmac } = require("node:crypto");
 
 const options = Object.fromEntries(
   process.argv.slice(2).join(" ").split("--").filter(Boolean).map((part) => part.trim().split(/[ =]/)));
 const rounds = Number(options.rounds ?? 20);
 const writers = Number(options.writers ?? 12);
+const splits = Number(options.splits ?? 0) > 0;
 const seed = Number(options.seed ?? Date.now() % 1_000_000);
 const server = options.server ?? join(here, "../../build/orrery");
 const key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
@@ -48,7 +51,7 @@ process.on("exit", () => running?.kill("SIGKILL"));
 
 function start() {
   return new Promise((resolve, reject) => {
-    const child = running = spawn(server, ["serve", "--data", folder, "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = running = spawn(server, ["serve", "--data", folder, "--port", "0", "--unthrottled"], { stdio: ["ignore", "pipe", "inherit"] });
     let output = "";
     child.stdout.on("data", (chunk) => {
       output += chunk;
@@ -201,6 +204,40 @@ async function readOn(items, pages) {
   }
 }
 
+// The server's own endpoints are signed like others.
+async function own(endpoint, method, path, body) {
+  const date = new Date().toUTCString();
+  const text = `${method.toLowerCase()}\n_orrery\n${path}\n${date.toLowerCase()}\n\n`;
+  const signature = createHmac("sha256", Buffer.from(key, "base64")).update(text).digest("base64");
+  const answer = await fetch(`${endpoint}_orrery/${path}`, {
+    method, body: body && JSON.stringify(body),
+    headers: { authorization: encodeURIComponent(`type=master&ver=1.0&sig=${signature}`), "x-ms-date": date, "x-ms-version": "2018-12-31" } });
+  return answer.json();
+}
+
+/// Splits and merges ranges of both containers, one after the other, until the server is gone.
+let changed = 0;
+async function changeRanges(endpoint, done) {
+  try {
+    while (!done.stop) {
+      const path = `containers/crash/${pick(["items", "items", "read"])}`;
+      const { ranges, jobs } = await own(endpoint, "GET", `${path}/partitions`);
+      if (jobs.some((job) => job.phase !== "done" && job.phase !== "failed")) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        continue;
+      }
+      changed += jobs.filter((job) => job.phase === "done").length;
+      const at = Math.floor(random() * ranges.length);
+      if (ranges.length > 3 && at + 1 < ranges.length && random() < 0.6)
+        await own(endpoint, "POST", `${path}/merge`, { rangeIds: [ranges[at].id, ranges[at + 1].id] });
+      else
+        await own(endpoint, "POST", `${path}/split`, { rangeId: ranges[at].id, at: pick(["bytes", "middle"]) });
+    }
+  } catch (error) {
+    if (!done.stop && error.message !== "fetch failed") expect(false, `splits: ${error}`);
+  }
+}
+
 console.log(`crash test: ${rounds} rounds, seed ${seed}, folder ${folder}`);
 let total = 0;
 for (let round = 1; round <= rounds && failures === 0; round++) {
@@ -211,6 +248,7 @@ for (let round = 1; round <= rounds && failures === 0; round++) {
   await readOn(await readingContainer(endpoint), 3);
   const done = { stop: false, acknowledged: 0 };
   const running = Array.from({ length: writers }, (_, writer) => writeUntil(items, writer, done));
+  if (splits) running.push(changeRanges(endpoint, done));
   await new Promise((resolve) => setTimeout(resolve, 100 + random() * 900));
   child.removeAllListeners("exit");
   const ended = new Promise((resolve) => child.on("exit", resolve));
@@ -231,7 +269,7 @@ if (failures === 0) {
   expect((await ended) === 0, "SIGTERM ends the server with exit code 0");
   console.log(`SIGTERM to exit: ${Date.now() - began} ms`);
 }
-console.log(`${total} acknowledged writes, ${checks} checks`);
+console.log(`${total} acknowledged writes, ${checks} checks${splits ? `, ${changed} splits and merges seen to end` : ""}`);
 console.log(`crash: ${checks - failures} passed, ${failures} failed`);
 if (failures === 0) rmSync(folder, { recursive: true });
 else console.log(`the folder is kept: ${folder}; replay with --seed ${seed}`);

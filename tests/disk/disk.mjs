@@ -44,7 +44,7 @@ const freeBytes = () => {
 
 /// `errors` collects what the server writes to stderr.
 function launch() {
-  const child = spawn(server, ["serve", "--data", folder, "--port", "0"], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(server, ["serve", "--data", folder, "--port", "0", "--unthrottled"], { stdio: ["ignore", "pipe", "pipe"] });
   const run = { child, errors: "", endpoint: undefined };
   run.ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
   child.stderr.on("data", (chunk) => (run.errors += chunk));

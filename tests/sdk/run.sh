@@ -4,7 +4,8 @@
 #   tests/sdk/run.sh [js|python|java|go|wire ...] [--tls] [--endpoint URL] [--only REGEX]
 #
 # Without --endpoint a fresh server (ORRERY_BIN, default build/orrery) is started with --memory on a free port and ended
-# afterwards. --tls runs the behaviours named in TLS_SUBSET once more over https, trusting only the server's own
+# afterwards; it does not throttle. The behaviours about throughput get one of their own that does
+# (ORRERY_THROTTLED_ENDPOINT; they are skipped with --endpoint unless that is set). --tls runs the behaviours named in TLS_SUBSET once more over https, trusting only the server's own
 # certificate authority. --only limits every suite to tests whose name matches, e.g. --only 'B1[1-6]'.
 # Logs and downloads stay in build/sdk (ORRERY_SDK_CACHE).
 set -uo pipefail
@@ -22,7 +23,7 @@ while (($#)); do
     --tls) tls=1 ;;
     --endpoint) endpoint=${2:?--endpoint needs a URL}; endpoint=${endpoint%/}; shift ;;
     --only) only=${2:?--only needs an expression}; shift ;;
-    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "sdk: unknown argument '$1' (js, python, java, go, wire, --tls, --endpoint URL, --only REGEX)" >&2; exit 2 ;;
   esac
   shift
@@ -30,7 +31,7 @@ done
 ((${#suites[@]})) || suites=(js python java go wire)
 
 mkdir -p "$cache/logs"
-passed=0 failed=0 skipped=0 server_pid=""
+passed=0 failed=0 skipped=0 server_pid="" throttled_pid=""
 
 say() { printf '%s\n' "$*"; }
 
@@ -40,27 +41,32 @@ fail_suite() {
 }
 
 stop_server() {
-  [[ -n $server_pid ]] || return 0
-  local pid=$server_pid code
-  server_pid=""
+  stop_one "$throttled_pid" throttled
+  stop_one "$server_pid" server
+  server_pid="" throttled_pid=""
+}
+
+stop_one() { # pid, name of the log
+  [[ -n $1 ]] || return 0
+  local pid=$1 log=$cache/logs/$2.log code
   if ! kill -TERM "$pid" 2>/dev/null; then
     wait "$pid"
-    fail_suite server "died during the run (exit code $?); its log: $cache/logs/server.log"
-    tail -n 20 "$cache/logs/server.log"
+    fail_suite server "died during the run (exit code $?); its log: $log"
+    tail -n 20 "$log"
     return
   fi
   for _ in $(seq 600); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
   if kill -KILL "$pid" 2>/dev/null; then fail_suite server "did not stop within thirty seconds"; fi
   wait "$pid" 2>/dev/null
   code=$?
-  ((code == 0 || code == 137)) || fail_suite server "ended with exit code $code; its log: $cache/logs/server.log"
+  ((code == 0 || code == 137)) || fail_suite server "ended with exit code $code; its log: $log"
 }
 trap 'stop_server' EXIT
 trap 'exit 130' INT TERM
 
-start_server() {
+start_servers() {
   [[ -x $server ]] || { say "sdk: no server at $server (build it, or set ORRERY_BIN)"; exit 2; }
-  local arguments=(serve --memory --port 0)
+  local arguments=(--unthrottled)
   # A read-only key of our own, where the server can be given one.
   local flag
   flag=$("$server" serve --help 2>&1 | grep -oE -- '--(readonly|read-only)-key' | head -n 1)
@@ -68,20 +74,29 @@ start_server() {
     export ORRERY_READONLY_KEY=$(head -c 64 /dev/urandom | base64 -w 0)
     arguments+=("$flag" "$ORRERY_READONLY_KEY")
   fi
-  "$server" "${arguments[@]}" >"$cache/logs/server.log" 2>&1 &
-  server_pid=$!
-  local port=""
+  start_one server "${arguments[@]}"
+  endpoint=$started server_pid=$started_pid
+  start_one throttled
+  throttled_pid=$started_pid
+  export ORRERY_THROTTLED_ENDPOINT=$started
+}
+
+start_one() { # name of the log, arguments; sets started, started_pid
+  local log=$cache/logs/$1.log port=""
+  shift
+  "$server" serve --memory --port 0 "$@" >"$log" 2>&1 &
+  started_pid=$!
   for _ in $(seq 1200); do
-    port=$(grep -oE 'https?://[^ "/]+:[0-9]+' "$cache/logs/server.log" 2>/dev/null | head -n 1 | grep -oE '[0-9]+$')
+    port=$(grep -oE 'https?://[^ "/]+:[0-9]+' "$log" 2>/dev/null | head -n 1 | grep -oE '[0-9]+$')
     if [[ -n $port ]] && curl -fsS -m 2 -o /dev/null "http://127.0.0.1:$port/ready" 2>/dev/null; then
-      endpoint=http://127.0.0.1:$port
+      started=http://127.0.0.1:$port
       return
     fi
-    kill -0 "$server_pid" 2>/dev/null || break
+    kill -0 "$started_pid" 2>/dev/null || break
     sleep 0.05
   done
   say "sdk: the server did not become ready; its log:"
-  cat "$cache/logs/server.log"
+  cat "$log"
   exit 2
 }
 
@@ -198,7 +213,7 @@ run_all() { # scheme filter
   for suite in "${suites[@]}"; do run_suite "$suite" "$1" "$2"; done
 }
 
-[[ -n $endpoint ]] || start_server
+[[ -n $endpoint ]] || start_servers
 plain=$endpoint
 trust() {
   curl -fsSk -m 10 -o "$cache/ca.pem" "$plain/_explorer/emulator.pem" || { fail_suite tls "no certificate at $plain/_explorer/emulator.pem"; return 1; }

@@ -156,6 +156,14 @@ bool is_read_beyond(const partition::OperationResult& result, size_t answer_byte
            answer_bytes + result.item.document->size() > limits::kResponsePageBytesMax;
 }
 
+/// Line by line per operation: what priced them once prices them again.
+void explain_operations(const Call& call, const std::vector<partition::OperationResult>& results) {
+    for (size_t i = 0; i < results.size(); ++i) {
+        call.bill->set_scope("operation " + std::to_string(i));
+        (void)call.engine.price(results[i], call.terms, call.bill.get());
+    }
+}
+
 void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string epk) {
     partition::Transaction transaction;
     transaction.epk = std::move(epk);
@@ -167,12 +175,13 @@ void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string e
         item.operation.wants_item = !item.minimal;
         transaction.operations.push_back(std::move(item.operation));
     }
-    call->engine.execute(call->container, std::move(transaction), [call, minimal](engine::TransactionAnswer outcome) {
+    const auto answered = [call, minimal](engine::TransactionAnswer outcome) {
         Answer answer;
         answer.charge = outcome.total;
         answer.touched = outcome.touched;
+        if (call->bill && !outcome.refused) explain_operations(*call, outcome.result.results);
         if (const Status& first = outcome.result.results.front().status;
-            !first.ok() && first.error().sub_status == errors::sub_status::kBatchResponseTooLarge)
+            !first.ok() && (outcome.refused || first.error().sub_status == errors::sub_status::kBatchResponseTooLarge))
             return reply_error(call, first.error(), answer);
         bool failed = false;
         std::string body = "[";
@@ -185,7 +194,8 @@ void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string e
         body.push_back(']');
         answer.status = failed ? 207 : 200;
         reply(call, answer, std::move(body));
-    });
+    };
+    call->engine.execute(call->container, std::move(transaction), call->terms, answered);
 }
 
 /// Bulk: independent operations, answered together when the last one is done.
@@ -200,6 +210,7 @@ struct BulkRun {
 
 void finish_bulk(const std::shared_ptr<BulkRun>& run) {
     Answer answer;
+    if (run->call->bill) explain_operations(*run->call, run->results);
     bool failed = false;
     std::string body = "[";
     for (size_t i = 0; i < run->results.size(); ++i) {
@@ -250,7 +261,7 @@ void run_chain(const std::shared_ptr<BulkRun>& run, const std::shared_ptr<BulkCh
     partition::Transaction transaction;
     transaction.epk = chain->epk;
     transaction.operations.push_back(std::move(run->items[index].operation));
-    run->call->engine.execute(run->call->container, std::move(transaction),
+    run->call->engine.execute(run->call->container, std::move(transaction), run->call->terms,
                               [run, chain, index](engine::TransactionAnswer outcome) {
                                   run->results[index] = std::move(outcome.result.results.front());
                                   run->charges[index] = outcome.total;

@@ -76,6 +76,53 @@ void add_container(const Call& call, const Answer& answer) {
 
 }  // namespace
 
+bool is_metadata(const Call& call) {
+    switch (call.route.type) {
+        case ResourceType::kItem:
+        case ResourceType::kPartitionKeyDelete:
+        case ResourceType::kAccount:
+        case ResourceType::kAddress:
+        case ResourceType::kOwn:
+        case ResourceType::kPublic: return false;
+        default: return true;
+    }
+}
+
+Status read_terms(Call& call) {
+    const auto& settings = call.engine.account().settings();
+    call.terms.traffic.priority = settings.default_priority;
+    if (const auto text = call.headers[HeaderName::kPriorityLevel]; !text.empty()) {
+        if (equals_ignore_case(text, "High"))
+            call.terms.traffic.priority = meter::Priority::kHigh;
+        else if (equals_ignore_case(text, "Low"))
+            call.terms.traffic.priority = meter::Priority::kLow;
+        else
+            return Status(errors::bad_header(header_text(HeaderName::kPriorityLevel), text, "High or Low"));
+    }
+    if (const auto text = call.headers[HeaderName::kThroughputBucket]; !text.empty()) {
+        if (text.size() != 1 || text[0] < '1' || text[0] > '5')
+            return Status(errors::bad_header(header_text(HeaderName::kThroughputBucket), text, "a number from 1 to 5"));
+        call.terms.traffic.bucket = static_cast<uint8_t>(text[0] - '0');
+    }
+    auto level = settings.consistency;
+    if (const auto text = call.headers[HeaderName::kConsistencyLevel]; !text.empty()) {
+        const auto asked = engine::parse_consistency(text);
+        if (!asked)
+            return Status(errors::bad_header("x-ms-consistency-level", text,
+                                             "Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual"));
+        if (*asked < level)
+            return Status(errors::bad_request("The consistency level '" + std::string(text) +
+                                              "' is stronger than the account's level '" +
+                                              std::string(engine::consistency_name(level)) +
+                                              "'; a request may only ask for a weaker one."));
+        level = *asked;
+    }
+    call.terms.strong = engine::costs_twice(level);
+    TRY(const bool explained, call.headers.boolean(HeaderName::kExplainCharge));
+    if (explained) call.bill = std::make_unique<meter::Bill>();
+    return {};
+}
+
 std::string_view server_name() { return "orrery/0.1.0"; }
 
 void reply(const CallPtr& call, const Answer& answer, std::string body) {
@@ -83,10 +130,43 @@ void reply(const CallPtr& call, const Answer& answer, std::string body) {
     reply_prepared(call, answer);
 }
 
-void reply_prepared(const CallPtr& call, const Answer& answer) {
+namespace {
+
+/// An answer that nobody itemised costs one thing, and so does an error that came after some work
+/// had been priced.
+void explain(const Call& call, const Answer& answer) {
+    constexpr size_t kExplanationBytesMax = 4096;
+    meter::Bill& bill = *call.bill;
+    if (bill.lines().empty() || bill.total() != answer.charge) {
+        bill = meter::Bill();
+        const bool writes = answer.charge >= meter::metadata_write();
+        const std::string_view term = answer.status == 304   ? "notModified"
+                                      : answer.status >= 400 ? "failure"
+                                      : !is_metadata(call)   ? "request"
+                                      : writes               ? "metadataWrite"
+                                                             : "metadataRead";
+        bill.add(term, 1, answer.charge.units);
+    }
+    call.response().add_header("x-orrery-charge-explanation",
+                               bill.json(call.engine.account().settings().charges, kExplanationBytesMax));
+}
+
+}  // namespace
+
+void reply_prepared(const CallPtr& call, const Answer& given) {
     auto& response = call->response();
-    response.status = answer.status;
+    response.status = given.status;
+    const bool metadata = is_metadata(*call);
+    const bool twice = metadata && call->terms.strong && given.status < 300 && given.charge == meter::metadata_read();
+    Answer doubled;
+    if (twice) {
+        doubled = given;
+        doubled.charge = meter::strong_read(given.charge);
+    }
+    const Answer& answer = twice ? doubled : given;
+    if (metadata && answer.status != 429) call->engine.settle_metadata(answer.charge);
     add_common(*call, answer);
+    if (call->bill) explain(*call, answer);
     if (call->container) add_container(*call, answer);
     if (!answer.etag.empty()) append(response.head, {"etag: \"", answer.etag, "\"\r\n"});
     if (!answer.continuation.empty()) response.add_header("x-ms-continuation", answer.continuation);

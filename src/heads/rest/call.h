@@ -33,18 +33,14 @@ struct Call {
     engine::Principal principal;
     std::string activity_id;
     int64_t started_us = 0;
+    engine::RequestTerms terms;          ///< what the headers say about admission and price
+    std::unique_ptr<meter::Bill> bill;   ///< the charge is to be explained
     catalog::ContainerPtr container;  ///< once resolved; adds the container's headers to the answer
 
     const net::HttpRequest& request() const { return exchange->request; }
     net::HttpResponse& response() const { return exchange->response; }
 };
 using CallPtr = std::shared_ptr<Call>;
-
-/// What one physical partition had of a request's charge.
-struct RangeCharge {
-    uint32_t range = 0;  ///< number in the container
-    meter::Charge charge;
-};
 
 /// What an answer carries besides its body.
 struct Answer {
@@ -55,8 +51,13 @@ struct Answer {
     std::string continuation;
     std::optional<uint64_t> item_count;
     /// Of a request to several physical partitions. Empty: `touched` names the one.
-    std::vector<RangeCharge> range_charges;
+    std::vector<engine::RangeCharge> range_charges;
 };
+
+/// Reads priority, throughput bucket, consistency and the wish for an explanation into the call.
+Status read_terms(Call& call);
+/// True for resources that the account's metadata budget pays for.
+bool is_metadata(const Call& call);
 
 /// Sends the answer; the call is over. `body` is JSON text, or empty.
 void reply(const CallPtr& call, const Answer& answer, std::string body);

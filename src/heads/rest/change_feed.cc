@@ -173,9 +173,12 @@ void handle_change_feed(const CallPtr& call) {
             TRY_STATUS(check_session(*call, *range));
         request.range = scope.range;
         if (scope.full_key && scope.range == partition::range_of_key(*scope.epk)) request.full_epk = scope.epk;
+        request.terms = call->terms;
+        request.bill = call->bill.get();
         TRY(const auto page, call->engine.read_changes(*call->container, request));
         Answer answer;
         answer.charge = page.charge;
+        answer.range_charges = page.range_charges;
         answer.touched = page.touched;
         answer.etag = page.position;
         answer.continuation = '"' + page.position + '"';

@@ -28,6 +28,14 @@ void handle_prometheus(const CallPtr& call, bool open);
 void handle_account_metrics(const CallPtr& call);
 void handle_container_metrics(const CallPtr& call);
 void handle_top_keys(const CallPtr& call);
+void handle_partitions(const CallPtr& call);
+void handle_split(const CallPtr& call);
+void handle_merge(const CallPtr& call);
+
+// Under /_orrery/containers/{database}/{container}/.
+void own_throughput(const CallPtr& call);
+void own_redistribute(const CallPtr& call);
+void own_throughput_buckets(const CallPtr& call);
 
 // Parts of several handlers.
 

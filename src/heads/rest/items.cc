@@ -30,6 +30,7 @@ void answer_point(const CallPtr& call, partition::OperationResult& result, meter
     Answer answer;
     answer.charge = charge;
     answer.touched = std::move(touched);
+    if (call->bill) (void)call->engine.price(result, call->terms, call->bill.get());
     if (!result.status.ok()) return reply_error(call, result.status.error(), answer);
     answer.etag = std::move(result.etag);
     if (result.not_modified) {
@@ -68,7 +69,7 @@ void execute_point(const CallPtr& call, std::string epk, ItemOperation operation
     partition::Transaction transaction;
     transaction.epk = std::move(epk);
     transaction.operations.push_back(std::move(operation));
-    call->engine.execute(call->container, std::move(transaction), [call](engine::TransactionAnswer outcome) {
+    call->engine.execute(call->container, std::move(transaction), call->terms, [call](engine::TransactionAnswer outcome) {
         call->exchange->run_on_loop(std::make_unique<PointAnswered>(call, std::move(outcome)));
     });
 }
@@ -79,11 +80,11 @@ Status authorize_item(const Call& call, Access access, std::string_view epk, std
 
 /// The id of the item that the path names by its rid (`_self` links). Reads the store.
 Result<std::string> id_of_rid(const Call& call, std::string_view epk, uint64_t item_number) {
-    const auto& container = *call.container;
+    TRY(const auto routed, call.engine.route(*call.container));
+    const auto& container = *routed.container;
     const storage::Docref docref(partition::docref_prefix(container.settings->key, epk), item_number);
     const auto partition_id = container.ranges->of_epk(epk).partition->identity().id;
-    TRY(const auto bytes, call.engine.store().view()->get(storage::Family::kItems,
-                                                          storage::keys::item(partition_id, docref)));
+    TRY(const auto bytes, routed.view->get(storage::Family::kItems, storage::keys::item(partition_id, docref)));
     if (!bytes) return errors::not_found();
     TRY(const auto document, json::decode_document(*bytes));
     if (document.header.epk != epk) return errors::not_found();
@@ -120,7 +121,7 @@ Status point_operation(const CallPtr& call, std::string epk, std::string id) {
     TRY_STATUS(check_session(*call, call->container->ranges->of_epk(epk)));
     if (read) {
         const auto if_none_match = unquoted(call->headers[HeaderName::kIfNoneMatch]);
-        if (auto cached = call->engine.read_cached(*call->container, epk, id, if_none_match)) {
+        if (auto cached = call->engine.read_cached(*call->container, epk, id, if_none_match, call->terms)) {
             answer_point(call, cached->result, cached->charge, std::move(cached->touched));
             return {};
         }
@@ -201,9 +202,12 @@ void read_feed(const CallPtr& call) {
         request.range = scope.range;
         request.continuation = std::string(call->headers[HeaderName::kContinuation]);
         TRY(request.items_max, page_size(*call));
+        request.terms = call->terms;
+        request.bill = call->bill.get();
         TRY(const auto page, call->engine.read_feed(*call->container, request));
         Answer answer;
         answer.charge = page.charge;
+        answer.range_charges = page.range_charges;
         answer.touched = page.touched;
         answer.continuation = page.continuation;
         answer.item_count = page.items.size();

@@ -153,12 +153,13 @@ void handle_account(const CallPtr& call) {
         R"("writableLocations":{1},"readableLocations":{1},"enableMultipleWriteLocations":false,)"
         R"("continuousBackupEnabled":false,"enablePerPartitionFailoverBehavior":false,)"
         R"("userReplicationPolicy":{{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":4}},)"
-        R"("userConsistencyPolicy":{{"defaultConsistencyLevel":"Session","maxStalenessPrefix":100,)"
+        R"("userConsistencyPolicy":{{"defaultConsistencyLevel":"{3}","maxStalenessPrefix":100,)"
         R"("maxIntervalInSeconds":5}},)"
         R"("systemReplicationPolicy":{{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":4}},)"
         R"("readPolicy":{{"primaryReadCoefficient":1,"secondaryReadCoefficient":1}},)"
         R"("queryEngineConfiguration":"{2}"}})",
-        call->engine.account().id(), location, kQueryEngineConfiguration);
+        call->engine.account().id(), location, kQueryEngineConfiguration,
+        engine::consistency_name(call->engine.account().default_consistency()));
     call->response().head +=
         "x-ms-max-media-storage-usage-mb: 0\r\nx-ms-media-storage-usage-mb: 0\r\n"
         "x-ms-databaseaccount-consumed-mb: 0\r\nx-ms-databaseaccount-reserved-mb: 0\r\n"

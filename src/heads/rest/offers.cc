@@ -13,14 +13,20 @@ namespace {
 
 using engine::Access;
 
+/// With what autoscale has scaled to.
+std::string offer_json(const Call& call, const catalog::Offer& offer) {
+    if (!offer.is_autoscale()) return offer.json();
+    return offer.json(call.engine.catalog().offer_state(offer).current);
+}
+
 /// SDKs look an offer up by the link of its resource, with or without the outer slashes.
-std::vector<std::string> link_forms(const catalog::Offer& offer) {
+std::vector<std::string> link_forms(const Call& call, const catalog::Offer& offer) {
     std::string_view bare = offer.resource;
     while (bare.starts_with('/')) bare.remove_prefix(1);
     while (bare.ends_with('/')) bare.remove_suffix(1);
     const std::string middle(bare);
     std::vector<std::string> forms;
-    const std::string text = offer.json();
+    const std::string text = offer_json(call, offer);
     for (const auto& link : {offer.resource, middle, "/" + middle, "/" + middle + "/"}) {
         json::Arena arena;
         const auto parsed = json::parse(text, arena);
@@ -34,11 +40,12 @@ std::vector<std::string> link_forms(const catalog::Offer& offer) {
 }
 
 void reply_offer(const CallPtr& call, const catalog::OfferPtr& offer, meter::Charge charge) {
-    add_offer_headers(call, offer);
+    const catalog::OfferState state = call->engine.catalog().offer_state(*offer);
+    add_offer_headers(call, state);
     Answer answer;
     answer.charge = charge;
     answer.etag = offer->version.etag;
-    reply(call, answer, offer->json());
+    reply(call, answer, offer->json(state.current));
 }
 
 void replace_offer(const CallPtr& call) {
@@ -61,7 +68,7 @@ void replace_offer(const CallPtr& call) {
 Status query_offers(const CallPtr& call) {
     std::vector<QueriedResource> resources;
     for (const auto& offer : call->engine.catalog().list_offers())
-        resources.push_back({offer->json(), link_forms(*offer)});
+        resources.push_back({offer_json(*call, *offer), link_forms(*call, *offer)});
     reply_resource_query(call, "", "Offers", resources);
     return {};
 }
@@ -87,7 +94,7 @@ Status list_offers(const CallPtr& call) {
             answer.continuation = catalog::offer_rid(std::prev(rest.find(number))->first);
             break;
         }
-        texts.push_back(offer->json());
+        texts.push_back(offer_json(*call, *offer));
     }
     answer.item_count = texts.size();
     reply(call, answer, feed_body("", "Offers", texts));
@@ -127,8 +134,13 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
 
 void add_offer_headers(const CallPtr& call, const catalog::OfferPtr& offer) {
     if (offer == nullptr) return;
-    call->response().add_header("x-ms-cosmos-min-throughput", offer->minimum());
-    call->response().add_header("x-ms-offer-replace-pending", "false");
+    add_offer_headers(call, call->engine.catalog().offer_state(*offer));
+}
+
+void add_offer_headers(const CallPtr& call, const catalog::OfferState& state) {
+    call->response().add_header("x-ms-cosmos-min-throughput", state.minimum);
+    call->response().add_header("x-ms-offer-replace-pending", state.pending ? "true" : "false");
+    call->response().add_header("x-orrery-instant-maximum-throughput", state.instant_maximum);
 }
 
 void handle_offers(const CallPtr& call) {
@@ -136,6 +148,8 @@ void handle_offers(const CallPtr& call) {
     const Access access = method == "PUT" ? Access::kMetadataWrite : Access::kMetadataRead;
     if (const Status allowed = authorize(call->principal, access, {}); !allowed.ok())
         return reply_error(call, allowed.error());
+    if (const Status offers = call->engine.catalog().check_offers(); !offers.ok())
+        return reply_error(call, offers.error());
     if (call->route.feed) {
         if (method != "GET" && !is_query(*call))
             return reply_error(call, errors::method_not_allowed(method, "the offer feed"));

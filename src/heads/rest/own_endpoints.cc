@@ -19,10 +19,16 @@ struct Endpoint {
     void (*handle)(const CallPtr& call);
 };
 
-constexpr std::array<Endpoint, 3> kEndpoints = {{
+constexpr std::array<Endpoint, 9> kEndpoints = {{
     {"GET", Scope::kAccount, "metrics", handle_account_metrics},
     {"GET", Scope::kContainer, "metrics", handle_container_metrics},
     {"GET", Scope::kContainer, "top", handle_top_keys},
+    {"GET", Scope::kContainer, "throughput", own_throughput},
+    {"POST", Scope::kContainer, "redistribute", own_redistribute},
+    {"PUT", Scope::kContainer, "throughput-buckets", own_throughput_buckets},
+    {"GET", Scope::kContainer, "partitions", handle_partitions},
+    {"POST", Scope::kContainer, "split", handle_split},
+    {"POST", Scope::kContainer, "merge", handle_merge},
 }};
 
 constexpr size_t kContainerNameAt = 3;

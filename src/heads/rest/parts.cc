@@ -56,17 +56,6 @@ Status check_container_headers(const Call& call) {
     const auto intended = call.headers[HeaderName::kIntendedCollectionRid];
     if (!intended.empty() && intended != call.container->rid_text)
         return Status(errors::collection_rid_mismatch());
-    const auto level = call.headers[HeaderName::kConsistencyLevel];
-    if (!level.empty()) {
-        if (equals_ignore_case(level, "Strong") || equals_ignore_case(level, "BoundedStaleness"))
-            return Status(errors::bad_request("The consistency level '" + std::string(level) +
-                                              "' is stronger than the account's level 'Session'; a request may only "
-                                              "ask for a weaker one."));
-        if (!equals_ignore_case(level, "Session") && !equals_ignore_case(level, "ConsistentPrefix") &&
-            !equals_ignore_case(level, "Eventual"))
-            return Status(errors::bad_header("x-ms-consistency-level", level,
-                                             "Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual"));
-    }
     for (const auto trigger : {HeaderName::kPreTriggerInclude, HeaderName::kPostTriggerInclude})
         if (!call.headers[trigger].empty())
             return Status(errors::not_supported("Triggers (header '" + std::string(header_text(trigger)) + "')",

@@ -48,6 +48,8 @@ Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
     TRY(request.items_max, page_size(*call));
     TRY(request.token_bytes_max, token_limit(call->headers));
     request.cancelled = [&call] { return call->exchange->cancelled(); };
+    request.terms = call->terms;
+    request.bill = call->bill.get();
     engine::QueryAnswer found;
     if (in_memory) {
         auto answered = engine::query_in_memory(call->engine, *call->container, request);
@@ -58,6 +60,7 @@ Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
     }
     Answer answer;
     answer.charge = found.charge;
+    answer.range_charges = found.range_charges;
     answer.touched = found.touched;
     answer.continuation = found.continuation;
     answer.item_count = found.page.rows.size();

@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "x-ms-end-epk",
     "x-ms-documentdb-expiry-seconds",
     "x-orrery-explain",
+    "x-orrery-explain-charge",
     "host",
     "if-match",
     "if-modified-since",
@@ -54,10 +55,12 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "x-ms-documentdb-post-trigger-include",
     "x-ms-documentdb-pre-trigger-include",
     "prefer",
+    "x-ms-cosmos-priority-level",
     "x-ms-read-key-type",
     "x-ms-session-token",
     "x-ms-start-epk",
     "x-ms-cosmos-supported-query-features",
+    "x-ms-cosmos-throughput-bucket",
     "x-ms-version",
     "x-ms-date",
 };
@@ -78,7 +81,7 @@ bool may_repeat(HeaderName name) { return name == HeaderName::kAccept || name ==
 constexpr std::array kBooleans = {
     HeaderName::kIsQuery,      HeaderName::kIsQueryGo,          HeaderName::kIsQueryPlan, HeaderName::kIsUpsert,
     HeaderName::kIsBatch,      HeaderName::kBatchAtomic,        HeaderName::kBatchContinueOnError,
-    HeaderName::kMigrateToAutopilot, HeaderName::kMigrateToManual,
+    HeaderName::kMigrateToAutopilot, HeaderName::kMigrateToManual, HeaderName::kExplainCharge,
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ void record_request(const Call& call, const Answer& answer) {
         if (const auto key = call.headers[HeaderName::kPartitionKey]; !key.empty())
             record.set_key(key, siphash(kKeyHash, key));
     call.recorder->observe(record);
-    for (const RangeCharge& part : answer.range_charges) {
+    for (const engine::RangeCharge& part : answer.range_charges) {
         RequestRecord piece = record;
         piece.part = true;
         piece.range = part.range;

@@ -28,6 +28,13 @@ bool is_browser(const net::HttpRequest& request, const RequestHeaders& headers) 
            headers[HeaderName::kAccept].find("text/html") != std::string_view::npos;
 }
 
+engine::MetadataKind metadata_kind(const Call& call) {
+    using engine::MetadataKind;
+    if (is_read(call) || is_query(call)) return MetadataKind::kRead;
+    if (call.route.type == ResourceType::kOffer) return MetadataKind::kThroughput;
+    return call.request().method == "POST" ? MetadataKind::kCreate : MetadataKind::kOther;
+}
+
 void refuse_scripts(const CallPtr& call) {
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
@@ -121,6 +128,10 @@ void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     if (!principal.ok()) return reply_error(call, principal.error());
     call->principal = std::move(principal).value();
     if (const Status status = call->headers.check(); !status.ok()) return reply_error(call, status.error());
+    if (const Status status = read_terms(*call); !status.ok()) return reply_error(call, status.error());
+    if (is_metadata(*call))
+        if (const Status status = engine_.admit_metadata(metadata_kind(*call)); !status.ok())
+            return reply_error(call, status.error());
     dispatch(call);
 }
 

@@ -86,8 +86,12 @@ using Headers = FakeExchange::Headers;
 
 class TestServer {
 public:
-    explicit TestServer(int64_t start_seconds = 1'700'000'000)
-        : inner_(start_seconds),
+    explicit TestServer(
+        int64_t start_seconds = 1'700'000'000,
+        const engine::AccountSettings& settings =
+            engine::testing_support::TestEngine::unthrottled(),
+        const catalog::ThroughputSettings& throughput = {})
+        : inner_(start_seconds, settings, throughput),
           recorder_(inner_.clock()),
           pages_(inner_.engine(), recorder_),
           head_(inner_.engine(),

@@ -9,5 +9,6 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call);
 
 /// x-ms-cosmos-min-throughput and x-ms-offer-replace-pending; nothing without an offer.
 void add_offer_headers(const CallPtr& call, const catalog::OfferPtr& offer);
+void add_offer_headers(const CallPtr& call, const catalog::OfferState& state);
 
 }  // namespace orrery::rest

@@ -50,6 +50,10 @@ TransactionCommit::TransactionCommit(std::shared_ptr<PartitionImpl> partition,
     : PartitionCommit(std::move(partition)), plan_(std::move(plan)), bytes_(plan_->bytes()) {}
 
 bool TransactionCommit::decide(storage::CommitScope& scope) {
+    if (partition_->closed_to_writers()) {
+        ending_ = Ending::kTooLate;
+        return false;
+    }
     const int64_t now = partition_->deps().clock.wall_seconds();
     if (!make_current(scope, now)) return false;
     if (Status status = check_unique_keys(scope, now); !status.ok()) {
@@ -235,6 +239,9 @@ void TransactionCommit::complete(Status status) {
         case Ending::kPrepareAgain:
             partition_->prepare_again(std::move(plan_));
             return;
+        case Ending::kTooLate:
+            partition_->wait_for_switch(std::move(plan_));
+            return;
     }
 }
 
@@ -248,6 +255,11 @@ RemovalCommit::RemovalCommit(std::shared_ptr<PartitionImpl> partition, SettingsS
 }
 
 bool RemovalCommit::decide(storage::CommitScope& scope) {
+    if (partition_->closed_to_writers()) {
+        status_ =
+            Status(errors::range_switching(std::to_string(partition_->identity().rid_prefix)));
+        return false;
+    }
     const int64_t now = partition_->deps().clock.wall_seconds();
     settings_ = partition_->state();
     CommitWriter writer(*partition_, settings_, scope, now, {});
@@ -300,8 +312,8 @@ TtlFillCommit::TtlFillCommit(std::shared_ptr<PartitionImpl> partition, SettingsS
       last_(last) {}
 
 bool TtlFillCommit::decide(storage::CommitScope& scope) {
-    // Under other settings the pass starts again.
-    if (partition_->state() != settings_) return false;
+    // Under other settings, or elsewhere, the pass starts again.
+    if (partition_->state() != settings_ || partition_->closed_to_writers()) return false;
     status_ = fill(scope);
     if (!status_.ok()) return false;
     filled_ = true;

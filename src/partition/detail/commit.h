@@ -117,7 +117,7 @@ public:
     size_t bytes() const override { return bytes_; }
 
 private:
-    enum class Ending : uint8_t { kRefused, kNothingToDo, kWritten, kPrepareAgain };
+    enum class Ending : uint8_t { kRefused, kNothingToDo, kWritten, kPrepareAgain, kTooLate };
     struct ExpiredOwner {
         std::string id;
         std::string id_key;

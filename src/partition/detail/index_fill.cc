@@ -58,7 +58,7 @@ IndexFillCommit::IndexFillCommit(std::shared_ptr<PartitionImpl> partition,
 }
 
 bool IndexFillCommit::decide(storage::CommitScope& scope) {
-    if (partition_->state() != settings_) return false;
+    if (partition_->state() != settings_ || partition_->closed_to_writers()) return false;
     storage::IndexDelta delta;
     status_ = fill(scope, delta);
     if (!status_.ok()) return false;
@@ -105,7 +105,7 @@ void PartitionImpl::set_index_fill(IndexFill fill) {
 Result<Partition::FillState> PartitionImpl::fill_index(const ContainerSettingsPtr& settings,
                                                        size_t items_max) {
     const SettingsStatePtr present = state();
-    if (present->settings != settings) return FillState::kStale;
+    if (present->settings != settings || has_moved()) return FillState::kStale;
     if (!present->changing()) return FillState::kComplete;
     IndexFill fill = index_fill();
     if (fill.change != settings->index_change) {

@@ -24,6 +24,7 @@ LogTrimCommit::LogTrimCommit(std::shared_ptr<PartitionImpl> partition, Change ch
     : partition_(std::move(partition)), change_(std::move(change)) {}
 
 bool LogTrimCommit::decide(storage::CommitScope& scope) {
+    if (partition_->closed_to_writers()) return false;
     const storage::PartitionId partition = partition_->identity().id;
     CommitState& state = partition_->commit_state();
     // The window may have ended, or begun anew, since this was prepared.
@@ -100,6 +101,7 @@ Result<Lsn> PartitionImpl::trim_limit(const storage::View& view, const SettingsS
 Result<size_t> PartitionImpl::trim_log(size_t records_max) {
     const SettingsStatePtr settings = state();
     const storage::ViewPtr view = deps_.store.view();
+    if (!is_current()) return size_t{0};
     LogTrimCommit::Change change;
     TRY(const Lsn limit, trim_limit(*view, settings, change.versions_from));
     const auto submit = [&]() -> Status {

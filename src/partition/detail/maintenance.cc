@@ -41,9 +41,10 @@ Result<std::vector<Removal>> PartitionImpl::expired_items(const SettingsStatePtr
                                                           size_t max) {
     const auto default_ttl = (*settings)->default_ttl;
     const storage::ViewPtr view = deps_.store.view();
+    std::vector<Removal> removals;
+    if (!is_current()) return removals;
     ViewReader reader(*view);
     const int64_t now = deps_.clock.wall_seconds();
-    std::vector<Removal> removals;
     for (const TtlKind kind : {TtlKind::kOwnExpiry, TtlKind::kUnderDefault}) {
         if (kind == TtlKind::kUnderDefault && *default_ttl < 0) continue;
         const int64_t age = kind == TtlKind::kUnderDefault ? *default_ttl : 0;
@@ -88,13 +89,17 @@ Result<size_t> PartitionImpl::remove_expired(size_t max) {
     if (!(*settings)->default_ttl) return size_t{0};
     TRY_STATUS(fill_ttl());
     TRY(std::vector<Removal> removals, expired_items(settings, max));
-    return remove(settings, std::move(removals), true);
+    Result<size_t> removed = remove(settings, std::move(removals), true);
+    // Whoever has the items now removes them.
+    if (!removed.ok() && closed_to_writers()) return size_t{0};
+    return removed;
 }
 
 /// Items written while the container's TTL was off have no entry in `ttl`: makes them, once.
 Status PartitionImpl::fill_ttl() {
     const SettingsStatePtr settings = state();
     const storage::ViewPtr view = deps_.store.view();
+    if (!is_current()) return {};
     TRY(const std::optional<std::string> complete,
         view->get(Family::kMeta, meta_keys::ttl_complete(identity_.id)));
     if (complete || lsn() == 0) return {};
@@ -130,6 +135,7 @@ Status PartitionImpl::delete_logical_partition(std::string_view epk) {
     std::string begin = prefix;
     for (;;) {
         const storage::ViewPtr view = deps_.store.view();
+        if (!is_current()) return successor(epk).delete_logical_partition(epk);
         ViewReader reader(*view);
         std::vector<Removal> removals;
         size_t bytes = 0;
@@ -143,13 +149,18 @@ Status PartitionImpl::delete_logical_partition(std::string_view epk) {
             TRY(removal.entry, decode_id_entry(cursor->value()));
             TRY(removal.version, read_version(reader, settings, identity_.id, removal.entry, true));
             bytes += removal.version->document->size();
-            begin = removal.id_key + '\0';
             removals.push_back(std::move(removal));
         }
         TRY_STATUS(cursor->status());
         if (removals.empty()) return {};
-        TRY(const size_t removed, remove(settings, std::move(removals), false));
-        (void)removed;
+        std::string next = removals.back().id_key + '\0';
+        const Result<size_t> removed = remove(settings, std::move(removals), false);
+        if (!removed.ok()) {
+            if (!closed_to_writers()) return removed.status().clone();
+            wait_until_gone_or_open();
+            continue;
+        }
+        begin = std::move(next);
     }
 }
 

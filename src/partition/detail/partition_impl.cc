@@ -105,6 +105,14 @@ Status PartitionImpl::recover() {
     TRY(const std::optional<std::string> complete,
         view->get(Family::kMeta, meta_keys::ttl_complete(identity_.id)));
     commit_.ttl_complete = complete.has_value();
+    TRY(const std::optional<std::string> birth,
+        view->get(Family::kMeta, meta_keys::birth(identity_.id)));
+    if (birth) {
+        TRY(birth_, decode_birth(*birth));
+        // Its share of the sources' log may end before they did.
+        commit_.lsn = std::max(commit_.lsn, birth_.lsn);
+        commit_.ts = std::max(commit_.ts, birth_.ts);
+    }
     TRY_STATUS(recover_feed(*view));
     ViewReader reader(*view);
     TRY(fill_, read_index_fill(reader, identity_.id, (*settings_)->index_change));
@@ -186,10 +194,14 @@ std::optional<OperationResult> PartitionImpl::find_in_cache(const ItemCache::Key
 std::optional<OperationResult> PartitionImpl::read_cached(std::string_view epk, std::string_view id,
                                                           std::string_view if_none_match) {
     const ItemCache::Key key{identity_.id, epk, id};
-    if (auto cached = find_in_cache(key, if_none_match)) return cached;
+    if (auto cached = find_in_cache(key, if_none_match)) {
+        if (has_moved()) return std::nullopt;
+        return cached;
+    }
     if (!memory_luck.worth_trying()) return std::nullopt;
     const uint64_t version = deps_.cache.version(key);  // before the view: see ItemCache
     const storage::ViewPtr view = deps_.store.view();
+    if (has_moved()) return std::nullopt;
     MemoryReader reader(*view);
     OperationResult result = read_through(reader, key, version, if_none_match);
     memory_luck.note(!reader.missed());
@@ -199,9 +211,16 @@ std::optional<OperationResult> PartitionImpl::read_cached(std::string_view epk, 
 
 OperationResult PartitionImpl::read(std::string_view epk, std::string_view id,
                                     std::string_view if_none_match) {
+    if (auto result = read_here(epk, id, if_none_match)) return std::move(*result);
+    return successor(epk).read(epk, id, if_none_match);
+}
+
+std::optional<OperationResult> PartitionImpl::read_here(std::string_view epk, std::string_view id,
+                                                        std::string_view if_none_match) {
     const ItemCache::Key key{identity_.id, epk, id};
     const uint64_t version = deps_.cache.version(key);  // before the view: see ItemCache
     const storage::ViewPtr view = deps_.store.view();
+    if (!is_current()) return std::nullopt;
     ViewReader reader(*view);
     return read_through(reader, key, version, if_none_match);
 }
@@ -235,6 +254,10 @@ OperationResult PartitionImpl::read_through(Reader& reader, const ItemCache::Key
 }
 
 void PartitionImpl::execute(Transaction transaction, TransactionDone done) {
+    if (phase() == Phase::kMoved && identity_.range.contains(transaction.epk)) {
+        successor(transaction.epk).execute(std::move(transaction), std::move(done));
+        return;
+    }
     if (transaction.operations.size() == 1 &&
         transaction.operations[0].kind == OperationKind::kRead) {
         execute_read(std::move(transaction), std::move(done));
@@ -292,19 +315,26 @@ void PartitionImpl::execute_read(Transaction transaction, TransactionDone done) 
         TransactionResult whole;
         whole.committed = result.status.ok();
         whole.lsn = lsn();
+        whole.range_number = identity_.rid_prefix;
         whole.results.push_back(std::move(result));
         to(std::move(whole));
     };
     if (auto cached =
             find_in_cache({identity_.id, transaction.epk, operation.id}, operation.if_none_match)) {
-        answer(std::move(*cached), done);
-        return;
+        if (!has_moved()) {
+            answer(std::move(*cached), done);
+            return;
+        }
     }
     auto shared = std::make_shared<std::pair<Transaction, TransactionDone>>(std::move(transaction),
                                                                             std::move(done));
     deps_.workers.post([this, keep = self(), shared, answer] {
+        const std::string epk = shared->first.epk;
         const ItemOperation& wanted = shared->first.operations[0];
-        answer(read(shared->first.epk, wanted.id, wanted.if_none_match), shared->second);
+        if (auto result = read_here(epk, wanted.id, wanted.if_none_match))
+            answer(std::move(*result), shared->second);
+        else
+            successor(epk).execute(std::move(shared->first), std::move(shared->second));
     });
 }
 
@@ -320,8 +350,12 @@ void PartitionImpl::prepare_again(TransactionPlanPtr plan) {
 
 void PartitionImpl::prepare_from_view(TransactionPlanPtr plan) {
     const int64_t now = deps_.clock.wall_seconds();
+    const storage::ViewPtr view = deps_.store.view();
+    if (!is_current()) {
+        forward(std::move(plan));
+        return;
+    }
     if (!plan->is_single(OperationKind::kCreate)) {
-        const storage::ViewPtr view = deps_.store.view();
         ViewReader reader(*view);
         if (Status status = plan->load(reader, now); !status.ok()) {
             plan->fail_all(status);
@@ -342,6 +376,10 @@ void PartitionImpl::send(TransactionPlanPtr plan) {
     const bool undecided = !plan->unique_steps().empty();
     if ((plan->failed() && !undecided) ||
         (!plan->failed() && !plan->writes() && plan->slots_only_read())) {
+        if (has_moved()) {  // what the plan rests on may be older than the last write there
+            prepare_again(std::move(plan));
+            return;
+        }
         for (const Slot& slot : plan->slots())
             if (slot.entry) raise_published(slot.entry->lsn);
         const bool failed = plan->failed();
@@ -359,8 +397,10 @@ Status PartitionImpl::check_quota(const TransactionPlan& plan) const {
     TRY(const storage::Count size, deps_.store.view()->count(counter_keys::logical_partition(
                                        identity_.id, plan.transaction().epk)));
     if (size.bytes + plan.growth_bytes() <= limit) return {};
-    return Status(errors::logical_partition_full("Partition key reached maximum size of " +
-                                                 std::to_string(limit >> 30) + " GB"));
+    const std::string size_text = limit >= 1 << 30 ? std::to_string(limit >> 30) + " GB"
+                                                   : std::to_string(limit >> 20) + " MB";
+    return Status(
+        errors::logical_partition_full("Partition key reached maximum size of " + size_text));
 }
 
 Result<storage::Count> PartitionImpl::totals(const storage::View& view) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 
@@ -24,6 +25,10 @@ public:
     void set_settings(ContainerSettingsPtr settings) override;
     storage::Lsn lsn() const override { return published_lsn_.load(std::memory_order_acquire); }
     storage::Lsn decided_lsn() const override { return commit_.lsn; }
+    int64_t bytes() const override { return bytes_.load(std::memory_order_relaxed); }
+    const Birth& birth() const override { return birth_; }
+    bool has_moved() const override { return phase() >= Phase::kSwitching; }
+    bool is_current() const override { return settled() != Phase::kMoved; }
 
     std::optional<OperationResult> read_cached(std::string_view epk, std::string_view id,
                                                std::string_view if_none_match) override;
@@ -66,6 +71,29 @@ public:
     CommitState& commit_state() { return commit_; }
     void publish(storage::Lsn lsn, int64_t growth_bytes);
 
+    /// On the way to other partitions: open (and back, if nothing comes of it), closed to writers,
+    /// being switched, gone. Writers wait while closed; readers wait while being switched.
+    enum class Phase : uint8_t { kOpen, kClosed, kSwitching, kMoved };
+    Phase phase() const { return phase_.load(std::memory_order_acquire); }
+    // Committer thread.
+    bool closed_to_writers() const { return phase() != Phase::kOpen; }
+    void close_to_writers() { phase_.store(Phase::kClosed, std::memory_order_release); }
+    void begin_switch() { phase_.store(Phase::kSwitching, std::memory_order_release); }
+    void finish_switch(std::vector<std::shared_ptr<PartitionImpl>> successors);
+    /// What a partition that came from others begins with. Before anybody else knows it.
+    void begin_from(Birth birth, const CommitState& state, storage::Lsn log_trimmed,
+                    int64_t growth_bytes);
+    // Any thread.
+    void reopen();
+    /// Waits while being switched. Not on loop threads, never on the committer's.
+    Phase settled() const;
+    /// Waits while closed, too; true: gone.
+    bool wait_until_gone_or_open() const;
+    /// A write that came too late: carried out when it is known where.
+    void wait_for_switch(TransactionPlanPtr plan);
+    /// Once gone.
+    PartitionImpl& successor(std::string_view epk) const;
+
 private:
     static constexpr int64_t kTtlOff = INT64_MIN;
     static constexpr storage::Lsn kNoHorizon = UINT64_MAX;
@@ -82,6 +110,11 @@ private:
     std::optional<int64_t> default_ttl() const;
     bool load_from_memory(TransactionPlan& plan, int64_t now) const;
     void execute_read(Transaction transaction, TransactionDone done);
+    /// Nullopt: gone.
+    std::optional<OperationResult> read_here(std::string_view epk, std::string_view id,
+                                             std::string_view if_none_match);
+    /// Once gone: on a worker.
+    void forward(TransactionPlanPtr plan);
     /// Worker: reads what the plan needs and sends it on.
     void prepare_from_view(TransactionPlanPtr plan);
     /// Answers what has failed or needs no commit; submits the rest.
@@ -119,6 +152,13 @@ private:
     mutable std::mutex fill_mutex_;
     IndexFill fill_;  // guarded by fill_mutex_
     CommitState commit_;
+    Birth birth_;  // constant from before it serves
+
+    std::atomic<Phase> phase_{Phase::kOpen};
+    mutable std::mutex move_mutex_;
+    mutable std::condition_variable move_settled_;
+    std::vector<TransactionPlanPtr> waiting_;                 // guarded by move_mutex_
+    std::vector<std::shared_ptr<PartitionImpl>> successors_;  // constant once gone
 };
 
 }  // namespace orrery::partition::detail

@@ -367,6 +367,7 @@ void TransactionPlan::stamp(storage::Lsn lsn, int64_t ts) {
 void TransactionPlan::answer(bool committed, storage::Lsn lsn) {
     result_.committed = committed;
     result_.lsn = lsn;
+    result_.range_number = partition_->identity().rid_prefix;
     for (size_t i = 0; i < outcomes_.size(); ++i) {
         if (outcomes_[i] == nullptr) continue;
         OperationResult& result = result_.results[i];

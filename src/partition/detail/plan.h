@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "partition/detail/version.h"
@@ -73,6 +74,10 @@ public:
     void stamp(storage::Lsn lsn, int64_t ts);
     /// Fills in the results' items and etags and answers. Last call.
     void answer(bool committed, storage::Lsn lsn);
+    /// The request as it came, to be carried out by another partition. Last call.
+    std::pair<Transaction, TransactionDone> release() {
+        return {std::move(transaction_), std::move(done_)};
+    }
 
     const Transaction& transaction() const { return transaction_; }
     const SettingsStatePtr& settings() const { return settings_; }

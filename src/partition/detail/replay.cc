@@ -27,16 +27,21 @@ Status PartitionImpl::replay_index(storage::Lsn covered) {
     const storage::ViewPtr view = deps_.store.view();
     const SettingsStatePtr settings = state();
     std::map<std::string, Replayed, std::less<>> items;  // by docref
+    // Numbers of several sources have no one order: below the birth, its parts say what is covered.
+    storage::Lsn first = covered + 1;
+    if (covered < birth_.lsn)
+        for (const Birth::Part& part : birth_.parts) first = std::min(first, part.covered + 1);
     storage::Lsn up_to = covered;
     const std::string end = prefix_successor(storage::keys::partition(identity_.id));
-    const auto cursor =
-        view->scan(Family::kLog, storage::keys::log_from(identity_.id, covered + 1), end);
+    const auto cursor = view->scan(Family::kLog, storage::keys::log_from(identity_.id, first), end);
     for (; cursor->valid(); cursor->next()) {
         const auto key = storage::keys::decode_log(cursor->key());
         if (!key)
             return Status(errors::internal("Stored data is damaged: a malformed key in the log."));
         TRY(const LogRecord record, decode_log_record(cursor->value()));
-        up_to = key->lsn;
+        // What came with the files that the partition began with is in the index.
+        if (key->lsn <= birth_.lsn && key->lsn <= birth_.covered_of(record.epk)) continue;
+        up_to = std::max(key->lsn, birth_.lsn);
         const auto [found, is_first] = items.try_emplace(std::string(key->docref.bytes()));
         Replayed& item = found->second;
         if (is_first) {

@@ -258,6 +258,10 @@ Result<bool> PageRun::run_points() {
 Status PageRun::run_unordered() {
     const auto segments = segments_of(request_, position_);
     for (size_t i = 0; i < segments.size(); ++i) {
+        position_.pieces.clear();
+        for (size_t j = i + 1; j < segments.size() && segments[j].resumed; ++j)
+            position_.pieces.push_back({segments[j].range.max, segments[j].resume_term,
+                                        segments[j].resume_docref, segments[j].resume_rows});
         TRY(const bool go_on, run_segment(segments[i], i + 1 == segments.size()));
         if (!go_on) break;
     }
@@ -268,8 +272,11 @@ Status PageRun::run_unordered() {
 /// False when the page is done.
 Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     const int64_t began = request_.clock.monotonic_us();
-    const Position resume = position_;
-    const bool resumed = segment.resumed && !resume.docref.empty();
+    Position resume = position_;
+    resume.term = segment.resume_term;
+    resume.docref = segment.resume_docref;
+    resume.item_rows = segment.resume_rows;
+    const bool resumed = segment.resumed;
     TRY(SegmentFacts facts, facts_of(request_, segment));
     Access access;
     const bool terms_allowed = !resumed || resume.order == Position::Order::kTerms;
@@ -307,11 +314,9 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     position_.segment_min = segment.range.min;
     position_.segment_max = segment.range.max;
     position_.path = path;
-    if (!resumed) {
-        position_.term.clear();
-        position_.docref.clear();
-        position_.item_rows = 0;
-    }
+    position_.term = resume.term;
+    position_.docref = resume.docref;
+    position_.item_rows = resume.item_rows;
     const uint64_t loaded_before = answer_.retrieved_items;
     const size_t rows_before = answer_.rows.size();
     const auto done = [&](bool go_on) {

@@ -17,6 +17,12 @@ std::string Position::encode() const {
     append_varint(out, item_rows);
     append_varint(out, skipped);
     append_varint(out, emitted);
+    for (const Piece& piece : pieces) {
+        append_bytes(out, piece.max);
+        append_bytes(out, piece.term);
+        append_bytes(out, piece.docref);
+        append_varint(out, piece.item_rows);
+    }
     return out;
 }
 
@@ -34,6 +40,14 @@ Result<Position> Position::decode(std::string_view bytes) {
     out.item_rows = reader.varint();
     out.skipped = reader.varint();
     out.emitted = reader.varint();
+    while (reader.ok() && !reader.at_end()) {
+        Piece piece;
+        piece.max = std::string(reader.bytes());
+        piece.term = std::string(reader.bytes());
+        piece.docref = std::string(reader.bytes());
+        piece.item_rows = reader.varint();
+        out.pieces.push_back(std::move(piece));
+    }
     if (!reader.ok() || !reader.at_end() || order > static_cast<uint8_t>(Order::kWhole))
         return errors::bad_request("The continuation token is malformed.");
     return out;

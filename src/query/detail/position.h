@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -28,6 +29,15 @@ struct Position {
     std::string docref;  ///< last item reached
     /// > 0: so many rows of that item are out, it is not done; 0: it is done.
     uint64_t item_rows = 0;
+    /// kDocref, kTerms: a split may cut the segment in progress. Its further pieces stand where it
+    /// stood then; each begins where the one before ends, the first at segment_max.
+    struct Piece {
+        std::string max;
+        std::string term;
+        std::string docref;
+        uint64_t item_rows = 0;
+    };
+    std::vector<Piece> pieces;
     uint64_t skipped = 0;  ///< rows that OFFSET has taken
     uint64_t emitted = 0;  ///< rows that count for TOP and LIMIT
 

@@ -55,17 +55,38 @@ std::string describe(const Condition& condition) {
 }  // namespace
 
 std::vector<Segment> segments_of(const PageRequest& request, const Position& position) {
+    // What is left of the request's range, and where each part of it stands.
+    struct Part {
+        partition::EpkRange range;
+        Position::Piece at;  ///< no docref: at its beginning
+    };
+    std::vector<Part> parts;
+    std::string begin = request.range.min;
+    if (position.order == Position::Order::kDocref || position.order == Position::Order::kTerms) {
+        parts.push_back({{position.segment_min, position.segment_max},
+                         {position.segment_max, position.term, position.docref, position.item_rows}});
+        begin = position.segment_max;
+        for (const Position::Piece& piece : position.pieces) {
+            parts.push_back({{begin, piece.max}, piece});
+            begin = piece.max;
+        }
+    }
+    parts.push_back({{begin, request.range.max}, {}});
+
     std::vector<Segment> out;
-    const bool resumes =
-        position.order == Position::Order::kDocref || position.order == Position::Order::kTerms;
     for (size_t i = 0; i < request.partitions.size(); ++i) {
         const auto& identity = request.partitions[i]->identity();
-        const auto add = [&](const partition::EpkRange& range, bool resumed) {
-            if (range.min >= range.max) return;
+        const partition::EpkRange mine = overlap(request.range, identity.range);
+        for (const Part& part : parts) {
+            const partition::EpkRange range = overlap(mine, part.range);
+            if (range.min >= range.max) continue;
             Segment segment;
             segment.partition = i;
             segment.range = range;
-            segment.resumed = resumed;
+            segment.resumed = !part.at.docref.empty();
+            segment.resume_term = part.at.term;
+            segment.resume_docref = part.at.docref;
+            segment.resume_rows = part.at.item_rows;
             segment.whole_partition = range == identity.range;
             segment.scope.view = request.view.get();
             segment.scope.partition = identity.id;
@@ -77,14 +98,7 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
                 segment.scope.docref_end = bounds.end;
             }
             out.push_back(std::move(segment));
-        };
-        const partition::EpkRange mine = overlap(request.range, identity.range);
-        if (!resumes) {
-            add(mine, false);
-            continue;
         }
-        add(overlap(mine, {position.segment_min, position.segment_max}), true);
-        add(overlap(mine, {position.segment_max, request.range.max}), false);
     }
     return out;
 }

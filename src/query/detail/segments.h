@@ -18,8 +18,11 @@ struct Segment {
     partition::EpkRange range;  ///< items outside do not belong to it
     index::PostingScope scope;  ///< entries that may belong to it
     bool whole_partition = false;
-    bool one_key = false;  ///< one key, or one prefix of hierarchical keys: a short run of items
-    bool resumed = false;  ///< the position lies in it
+    bool one_key = false;      ///< one key, or one prefix of hierarchical keys: a short run of items
+    bool resumed = false;      ///< an earlier page left off in it, here:
+    std::string resume_term;
+    std::string resume_docref;
+    uint64_t resume_rows = 0;
 };
 
 /// The range cut at partition borders and around the segment in progress; what is done is left out.

@@ -13,7 +13,53 @@ struct ServeFlags {
     bool memory = false;
     std::string durability = "sync";
     uint64_t cache_mb = 256;
+    bool unthrottled = false;
+    std::string charge_profile = "current";
+    std::string consistency = "Session";
+    std::string default_priority = "high";
+    uint64_t split_storage_mb = 50 << 10;
+    uint64_t logical_partition_mb = 20 << 10;
+    bool no_auto_split = false;
 };
+
+/// Budgets and prices.
+void add_throughput(CLI::App& serve, CommandLine& line, ServeFlags& flags) {
+    auto& account = line.serve.account;
+    auto* unthrottled = serve.add_flag("--unthrottled", flags.unthrottled,
+                                       "Never answer 429: charges are reported, budgets are not enforced");
+    unthrottled->envname("ORRERY_UNTHROTTLED");
+    serve.add_flag("--serverless", line.serve.throughput.serverless,
+                   "No provisioned throughput: 5,000 RU/s for every physical partition, offers are refused")
+        ->envname("ORRERY_SERVERLESS");
+    serve.add_flag("--burst", line.serve.throughput.burst,
+                   "Partitions below 3,000 RU/s bank what they do not use, for up to five minutes")
+        ->envname("ORRERY_BURST");
+    serve.add_option("--charge-profile", flags.charge_profile,
+                     "current: the service's present price of an item's size; classic: that of old spreadsheets")
+        ->envname("ORRERY_CHARGE_PROFILE")
+        ->check(CLI::IsMember({"current", "classic"}))
+        ->capture_default_str();
+    serve.add_option("--consistency", flags.consistency,
+                     "The account's default level; reads cost twice under Strong and BoundedStaleness")
+        ->envname("ORRERY_CONSISTENCY")
+        ->check(CLI::IsMember({"Strong", "BoundedStaleness", "Session", "ConsistentPrefix", "Eventual"},
+                              CLI::ignore_case))
+        ->capture_default_str();
+    serve.add_option("--default-priority", flags.default_priority,
+                     "Priority of requests that name none; low ones are refused first")
+        ->envname("ORRERY_DEFAULT_PRIORITY")
+        ->check(CLI::IsMember({"high", "low"}))
+        ->capture_default_str();
+    serve.add_option("--metadata-ru", account.metadata_ru,
+                     "Budget of metadata requests in RU/s, 240 in the service; 0: none")
+        ->envname("ORRERY_METADATA_RU")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str();
+    serve.add_flag("--control-plane-limits", account.control_plane_limits,
+                   "The service's limits on management requests per five minutes: 500 creates, 500 reads, 25 changes "
+                   "of throughput")
+        ->envname("ORRERY_CONTROL_PLANE_LIMITS");
+}
 
 CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
     auto* serve = app.add_subcommand("serve", "Run the database");
@@ -55,6 +101,23 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
     serve->add_option("--cache-mb", flags.cache_mb, "Memory for caches")
         ->envname("ORRERY_CACHE_MB")
         ->check(CLI::Range(8, 1 << 20))
+        ->capture_default_str();
+    add_throughput(*serve, line, flags);
+    serve->add_option("--split-storage-mb", flags.split_storage_mb, "A physical partition with more data is split")
+        ->envname("ORRERY_SPLIT_STORAGE_MB")
+        ->check(CLI::Range(1, 1 << 30))
+        ->capture_default_str();
+    serve->add_option("--split-throughput", line.serve.range_limits.throughput,
+                      "RU/s that one physical partition serves; a container with more is split")
+        ->envname("ORRERY_SPLIT_THROUGHPUT")
+        ->check(CLI::Range(100, 1'000'000))
+        ->capture_default_str();
+    serve->add_flag("--no-auto-split", flags.no_auto_split, "Split physical partitions on demand only")
+        ->envname("ORRERY_NO_AUTO_SPLIT");
+    serve->add_option("--logical-partition-mb", flags.logical_partition_mb,
+                      "Most that the items of one partition key value may take")
+        ->envname("ORRERY_LOGICAL_PARTITION_MB")
+        ->check(CLI::Range(1, 1 << 30))
         ->capture_default_str();
     serve->add_option("--log-level", line.log_level, "debug, info, warning or error")
         ->envname("ORRERY_LOG_LEVEL")
@@ -113,6 +176,17 @@ CommandLine read_command_line(int argc, char** argv) {
         apply_emulator_variables(line, flags, storage_chosen);
         line.serve.data_folder = flags.memory ? std::string() : flags.data;
         line.serve.cache_bytes = flags.cache_mb << 20;
+        auto& account = line.serve.account;
+        account.throttled = !flags.unthrottled;
+        account.charges = flags.charge_profile == "classic" ? meter::ChargeProfile::kClassic
+                                                            : meter::ChargeProfile::kCurrent;
+        account.consistency =
+            engine::parse_consistency(flags.consistency).value_or(engine::ConsistencyLevel::kSession);
+        account.default_priority =
+            flags.default_priority == "low" ? meter::Priority::kLow : meter::Priority::kHigh;
+        line.serve.range_limits.storage_bytes = flags.split_storage_mb << 20;
+        line.serve.range_limits.logical_partition_bytes = flags.logical_partition_mb << 20;
+        line.serve.range_limits.automatic = !flags.no_auto_split;
         line.serve.durability =
             flags.durability == "relaxed" ? storage::Durability::kRelaxed : storage::Durability::kSync;
     } else if (check->parsed()) {

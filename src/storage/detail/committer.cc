@@ -202,6 +202,19 @@ rocksdb::Status Committer::flush_memtables() {
     });
 }
 
+rocksdb::Status Committer::sync_wal() {
+    if (options_.durability != Durability::kRelaxed || database_->in_memory())
+        return rocksdb::Status::OK();
+    return call([this] { return database_->db().SyncWAL(); });
+}
+
+rocksdb::Status Committer::publish_ingested() {
+    return call([this] {
+        publish();
+        return rocksdb::Status::OK();
+    });
+}
+
 void Committer::commit_queued() {
     queue_.take(pending_);
     while (!pending_.empty()) {
@@ -400,12 +413,9 @@ void Committer::write_table(const FrozenTablePtr& table) {
     RunPtr run =
         table->runs.empty() ? std::make_shared<const Run>(table->number) : merge_runs(table->runs);
     queue_.post([this, number = table->number, run] { tables_.replace_frozen(number, run); });
-    const bool sync_needed = options_.durability == Durability::kRelaxed && !database_->in_memory();
     const rocksdb::Status status = write_index_table(
-        *database_, *run, {.number = table->number, .covered = table->covered, .sync_wal = [&] {
-                               return sync_needed
-                                          ? call([this] { return database_->db().SyncWAL(); })
-                                          : rocksdb::Status::OK();
+        *database_, *run, {.number = table->number, .covered = table->covered, .sync_wal = [this] {
+                               return sync_wal();
                            }});
     if (!status.ok()) {
         fail("an index table could not be written: " + database_->explain(status));

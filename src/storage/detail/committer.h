@@ -56,6 +56,10 @@ public:
     rocksdb::Status call(const std::function<rocksdb::Status()>& task);
     /// Writes the memtables of all families out.
     rocksdb::Status flush_memtables();
+    /// Makes everything written so far safe in the log; nothing to do where each write is synced.
+    rocksdb::Status sync_wal();
+    /// The newest view becomes one that shows files ingested before the call.
+    rocksdb::Status publish_ingested();
     /// Deletes keys of the store's own in `meta` with the next group.
     void remove_own_keys(std::vector<std::string> keys);
     Status health() const;

@@ -169,10 +169,11 @@ Status Database::open_database(const StoreOptions& options) {
         descriptors.emplace_back(std::string(family_name(family)),
                                  family_options(family, cache, filter_));
     }
-    index_table_options_ =
-        rocksdb::Options(db_options, descriptors[static_cast<size_t>(Family::kIndex)].options);
-    // Fresh tables are rewritten by the next compaction: the quick compression for them.
-    index_table_options_.bottommost_compression = rocksdb::kDisableCompressionOption;
+    for (size_t i = 0; i < kFamilyCount; ++i) {
+        table_options_[i] = rocksdb::Options(db_options, descriptors[i].options);
+        // Fresh tables are rewritten by the next compaction: the quick compression for them.
+        table_options_[i].bottommost_compression = rocksdb::kDisableCompressionOption;
+    }
 
     if (!in_memory_) {
         const WalCheck wal = check_wal(
@@ -308,7 +309,7 @@ rocksdb::Status Database::verify_files() const {
     std::vector<rocksdb::LiveFileMetaData> files;
     db_->GetLiveFilesMetaData(&files);
     for (const rocksdb::LiveFileMetaData& file : files) {
-        rocksdb::SstFileReader reader(index_table_options_);
+        rocksdb::SstFileReader reader(index_table_options());
         rocksdb::Status status = reader.Open(file.db_path + file.name);
         if (status.ok()) status = reader.VerifyChecksum();
         if (!status.ok())

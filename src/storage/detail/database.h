@@ -42,8 +42,11 @@ public:
         return families_[static_cast<size_t>(family)];
     }
     rocksdb::FileSystem& file_system() const { return *file_system_; }
-    /// Options under which index tables are built.
-    const rocksdb::Options& index_table_options() const { return index_table_options_; }
+    /// Options under which files for ingestion are built.
+    const rocksdb::Options& table_options(Family family) const {
+        return table_options_[static_cast<size_t>(family)];
+    }
+    const rocksdb::Options& index_table_options() const { return table_options(Family::kIndex); }
     const std::string& staging_folder() const { return staging_folder_; }
     const std::string& folder() const { return folder_; }
     bool in_memory() const { return in_memory_; }
@@ -120,7 +123,7 @@ private:
     rocksdb::FileLock* lock_ = nullptr;
     std::shared_ptr<PartitionFilter> filter_ = std::make_shared<PartitionFilter>();
     std::shared_ptr<Listener> listener_;
-    rocksdb::Options index_table_options_;
+    std::array<rocksdb::Options, kFamilyCount> table_options_;
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> families_{};
     mutable IteratorPool index_iterators_;

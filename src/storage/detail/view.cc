@@ -1,5 +1,7 @@
 #include "storage/detail/view.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "storage/detail/own_keys.h"
@@ -33,6 +35,11 @@ public:
     }
     Result<Count> count(std::string_view counter_key) const override {
         return view_->sum(counter_key, budget_);
+    }
+    Status each_count(
+        std::string_view begin, std::string_view end,
+        const std::function<Status(std::string_view key, const Count& sum)>& use) const override {
+        return view_->each_count(begin, end, use);
     }
 
 private:
@@ -231,6 +238,56 @@ Result<std::shared_ptr<const TermColumn>> ViewImpl::make_column(std::string_view
     column->shrink();
     columns.insert(path, {index_files_.table, docref_bytes, column});
     return std::shared_ptr<const TermColumn>(std::move(column));
+}
+
+Status ViewImpl::each_count(
+    std::string_view begin, std::string_view end,
+    const std::function<Status(std::string_view key, const Count& sum)>& use) const {
+    // What the runs add: no more than fits into index tables in memory.
+    std::map<std::string, std::vector<std::pair<uint64_t, Count>>, std::less<>> changes;
+    for (const RunPtr& run : runs_) {
+        const CounterSums& counters = run->counters();
+        auto it =
+            std::lower_bound(counters.begin(), counters.end(), begin,
+                             [](const auto& entry, std::string_view k) { return entry.first < k; });
+        for (; it != counters.end() && it->first < end; ++it)
+            changes[it->first].emplace_back(run->table(), it->second);
+    }
+    const auto total = [](Count sum, uint64_t table, const auto& added) {
+        for (const auto& [run_table, change] : added) {
+            if (run_table <= table) continue;
+            sum.items += change.items;
+            sum.bytes += change.bytes;
+        }
+        return sum;
+    };
+    rocksdb::ReadOptions options = read_options(nullptr);
+    options.total_order_seek = true;
+    const rocksdb::Slice lower = slice(begin);
+    const rocksdb::Slice upper = slice(end);
+    options.iterate_lower_bound = &lower;
+    options.iterate_upper_bound = &upper;
+    const std::unique_ptr<rocksdb::Iterator> disk(
+        database_->db().NewIterator(options, database_->family(Family::kIndex)));
+    auto next = changes.begin();
+    for (disk->SeekToFirst(); disk->Valid(); disk->Next()) {
+        const std::string_view key = view_of(disk->key());
+        for (; next != changes.end() && next->first < key; ++next)
+            TRY_STATUS(use(next->first, total({}, 0, next->second)));
+        const std::optional<StoredCounter> stored = decode_counter(view_of(disk->value()));
+        if (!stored)
+            return Status(
+                errors::internal("A counter in the index is damaged. Run `orrery check`."));
+        if (next != changes.end() && next->first == key) {
+            TRY_STATUS(use(key, total(stored->count, stored->table, next->second)));
+            ++next;
+        } else {
+            TRY_STATUS(use(key, stored->count));
+        }
+    }
+    if (!disk->status().ok()) return Status(errors::internal(database_->explain(disk->status())));
+    for (; next != changes.end(); ++next) TRY_STATUS(use(next->first, total({}, 0, next->second)));
+    return {};
 }
 
 }  // namespace orrery::storage::detail

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -47,6 +49,9 @@ public:
     Result<Count> count(std::string_view counter_key) const override {
         return sum(counter_key, nullptr);
     }
+    Status each_count(
+        std::string_view begin, std::string_view end,
+        const std::function<Status(std::string_view key, const Count& sum)>& use) const override;
 
     size_t run_count() const { return runs_.size(); }
     rocksdb::SequenceNumber sequence() const { return snapshot_->GetSequenceNumber(); }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "catalog/resources.h"
+#include "meter/budget.h"
+#include "meter/charge.h"
+
+namespace orrery::engine {
+
+/// What a request brings along that decides its admission and its price.
+struct RequestTerms {
+    meter::Traffic traffic;
+    bool strong = false;  ///< read under Strong or Bounded Staleness: costs twice
+    bool exempt = false;  ///< the server's own work: neither refused nor paid
+};
+
+/// What one physical partition got of a request's charge.
+struct RangeCharge {
+    uint32_t range = 0;  ///< catalog::PartitionRange::number
+    meter::Charge charge;
+};
+
+}  // namespace orrery::engine

@@ -1,0 +1,293 @@
+#include "engine/partition_keeper.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "engine/engine_test_support.h"
+#include "json/document.h"
+#include "json/item.h"
+
+namespace orrery::engine {
+namespace {
+
+using catalog::RangeChange;
+using testing_support::TestEngine;
+
+constexpr std::string_view kContainer =
+    R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})";
+
+std::string epk_of(const catalog::Container& container, const std::string& pk) {
+    return partition::effective_partition_key(container.settings->key, {json::Value::string(pk)})
+        .value();
+}
+
+TransactionAnswer put(Engine& engine, const catalog::ContainerPtr& container, const std::string& pk,
+                      const std::string& id, int n, size_t padding = 0) {
+    partition::Transaction transaction;
+    transaction.epk = epk_of(*container, pk);
+    partition::ItemOperation operation;
+    operation.kind = partition::OperationKind::kUpsert;
+    operation.body = R"({"id":")" + id + R"(","pk":")" + pk + R"(","n":)" + std::to_string(n) +
+                     R"(,"x":")" + std::string(padding, 'x') + R"("})";
+    transaction.operations.push_back(std::move(operation));
+    std::promise<TransactionAnswer> done;
+    engine.execute(container, std::move(transaction),
+                   [&](TransactionAnswer answer) { done.set_value(std::move(answer)); });
+    return done.get_future().get();
+}
+
+template <typename Done>
+void wait_for(Done done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!done()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+}
+
+void expect_clean(Engine& engine, const catalog::Container& container) {
+    std::vector<std::string> findings;
+    const auto view = engine.store().view();
+    for (const auto& range : container.ranges->ranges)
+        EXPECT_TRUE(range.partition->check(*view, findings).ok());
+    EXPECT_EQ(findings, std::vector<std::string>());
+}
+
+/// A range above the storage threshold is split, again and again; a key of its own never is.
+TEST(PartitionKeeper, SplitsByStorage) {
+    catalog::RangeLimits limits;
+    limits.storage_bytes = 20'000;
+    TestEngine test(1'700'000'000, TestEngine::unthrottled(), {}, limits);
+    Engine& engine = test.engine();
+    engine.start_background();
+    test.create_database("d");
+    const auto container = test.create_container("d", kContainer);
+    for (int i = 0; i < 120; ++i)
+        ASSERT_TRUE(put(engine, container, "p" + std::to_string(i), "x", i, 500).result.committed);
+    const auto current = [&] { return test.catalog().find_container("d", "c"); };
+    wait_for([&] {
+        const auto now = current();
+        return !engine.partitions().busy(now->rid) &&
+               std::all_of(now->ranges->ranges.begin(), now->ranges->ranges.end(),
+                           [](const auto& range) { return range.partition->bytes() <= 20'000; });
+    });
+    EXPECT_GE(current()->ranges->ranges.size(), 4U);
+    expect_clean(engine, *current());
+    for (const auto& job : engine.partitions().jobs(container->rid)) {
+        EXPECT_TRUE(job.automatic);
+        EXPECT_EQ(job.new_range_ids.size(), 2U);
+    }
+    // One key alone cannot be divided: the keeper gives up on it, for a while.
+    const size_t before = current()->ranges->ranges.size();
+    for (int i = 0; i < 60; ++i)
+        ASSERT_TRUE(
+            put(engine, current(), "one", "i" + std::to_string(i), i, 500).result.committed);
+    wait_for([&] {
+        const auto jobs = engine.partitions().jobs(container->rid);
+        return std::any_of(jobs.begin(), jobs.end(), [](const auto& job) {
+            return job.progress->phase == catalog::RangeProgress::Phase::kFailed;
+        });
+    });
+    EXPECT_LE(current()->ranges->ranges.size(), before + 2);
+    expect_clean(engine, *current());
+}
+
+TEST(PartitionKeeper, SplitsByThroughput) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    engine.start_background();
+    test.create_database("d");
+    const auto container = test.create_container("d", kContainer);
+    ASSERT_TRUE(put(engine, container, "p", "x", 1).result.committed);
+    const auto offer = test.catalog().offer_of(container->rid_text);
+    ASSERT_NE(offer, nullptr);
+    json::Arena arena;
+    ASSERT_TRUE(
+        test.catalog()
+            .replace_offer(offer->rid,
+                           json::parse(R"({"content":{"offerThroughput":45000}})", arena).value(),
+                           catalog::Catalog::Migrate::kNo, "")
+            .ok());
+    wait_for([&] {
+        return test.catalog().find_container("d", "c")->ranges->ranges.size() == 5 &&
+               !engine.partitions().busy(container->rid);
+    });
+    expect_clean(engine, *test.catalog().find_container("d", "c"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(test.catalog().find_container("d", "c")->ranges->ranges.size(), 5U);
+}
+
+/// Pages of feeds and queries go on from their tokens whatever becomes of the ranges in between.
+TEST(PartitionKeeper, TokensSurvive) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto first = test.create_container("d", kContainer);
+    constexpr int kItems = 200;
+    for (int i = 0; i < kItems; ++i)
+        ASSERT_TRUE(put(engine, first, "p" + std::to_string(i % 50), "i" + std::to_string(i), i)
+                        .result.committed);
+    const auto change = [&](int round) {
+        // Queries that sort have asked for entries; splits wait for them.
+        for (auto more = test.catalog().carry_out_index_changes(); more.ok() && *more;)
+            more = test.catalog().carry_out_index_changes();
+        const auto now = test.catalog().find_container("d", "c");
+        const auto& ranges = now->ranges->ranges;
+        RangeChange wanted;
+        wanted.container = now->rid;
+        if (round % 3 == 2) {
+            wanted.range_ids = {ranges[0].id, ranges[1].id};
+        } else {
+            wanted.range_ids = {ranges[static_cast<size_t>(round) % ranges.size()].id};
+        }
+        catalog::RangeProgress progress;
+        const auto changed = test.catalog().change_ranges(wanted, progress);
+        ASSERT_TRUE(changed.ok()) << changed.error().message;
+    };
+    int round = 0;
+    for (const char* text :
+         {"SELECT VALUE c.n FROM c", "SELECT VALUE c.n FROM c ORDER BY c.n DESC",
+          "SELECT VALUE c.n FROM c WHERE c.n >= 0", "SELECT DISTINCT VALUE c.n FROM c",
+          "SELECT VALUE c.n FROM c OFFSET 0 LIMIT 1000", "feed"}) {
+        std::vector<std::string> rows;
+        std::string token;
+        do {
+            // The request found the container long ago.
+            if (std::string_view(text) == "feed") {
+                FeedRequest request;
+                request.items_max = 23;
+                request.continuation = token;
+                const auto page = engine.read_feed(*first, request);
+                ASSERT_TRUE(page.ok()) << page.error().message;
+                for (const auto& item : page->items)
+                    rows.push_back(std::string(item.docref.bytes()));
+                token = page->continuation;
+            } else {
+                QueryRequest request;
+                request.text = text;
+                request.items_max = 23;
+                request.continuation = token;
+                const auto page = engine.query(*first, request);
+                ASSERT_TRUE(page.ok()) << page.error().message;
+                rows.insert(rows.end(), page->page.rows.begin(), page->page.rows.end());
+                token = page->continuation;
+            }
+            if (rows.size() % 3 == 0) {
+                ASSERT_NO_FATAL_FAILURE(change(round++));
+            }
+        } while (!token.empty());
+        EXPECT_EQ(rows.size(), static_cast<size_t>(kItems)) << text;
+        EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), rows.size()) << text;
+    }
+    EXPECT_GT(round, 3);
+    EXPECT_EQ(engine.totals(*first)->items, kItems);
+}
+
+/// Writers, point readers and a paging query beside splits and merges, all through containers that
+/// they looked up at some time before.
+TEST(PartitionKeeper, UnderLoad) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    engine.start_background();
+    test.create_database("d");
+    const auto first = test.create_container("d", kContainer);
+    constexpr int kStable = 300;
+    for (int i = 0; i < kStable; ++i)
+        ASSERT_TRUE(put(engine, first, "s" + std::to_string(i % 50), "i" + std::to_string(i), -i)
+                        .result.committed);
+    std::atomic<bool> stop{false};
+    std::atomic<int> writes{0};
+    std::vector<std::thread> threads;
+    for (int w = 0; w < 2; ++w) {
+        threads.emplace_back([&, w] {
+            for (int n = 1; !stop; ++n) {
+                const auto container = n % 4 == 0 ? test.catalog().find_container("d", "c") : first;
+                const std::string pk = "w" + std::to_string(w) + "-" + std::to_string(n % 20);
+                const auto answer = put(engine, container, pk, "x", n);
+                ASSERT_TRUE(answer.result.committed);
+                // The token's range holds the key now or did so then.
+                const auto read = engine.read_cached(*container, epk_of(*container, pk), "x", {});
+                if (read) {
+                    ASSERT_TRUE(read->result.has_item);
+                    const auto text = json::decode_document(*read->result.item.document)->text;
+                    ASSERT_NE(text.find("\"n\":" + std::to_string(n) + ","),
+                              std::string_view::npos);
+                }
+                ++writes;
+            }
+        });
+    }
+    threads.emplace_back([&] {
+        while (!stop) {
+            std::set<std::string> rows;
+            size_t count = 0;
+            std::string token;
+            do {
+                QueryRequest request;
+                request.text = "SELECT VALUE c.n FROM c WHERE c.n <= 0";
+                request.items_max = 29;
+                request.continuation = token;
+                const auto page = engine.query(*first, request);
+                ASSERT_TRUE(page.ok()) << page.error().message;
+                rows.insert(page->page.rows.begin(), page->page.rows.end());
+                count += page->page.rows.size();
+                token = page->continuation;
+            } while (!token.empty());
+            ASSERT_EQ(count, static_cast<size_t>(kStable));
+            ASSERT_EQ(rows.size(), count);
+        }
+    });
+    for (int round = 0; round < 8; ++round) {
+        const auto now = test.catalog().find_container("d", "c");
+        const auto& ranges = now->ranges->ranges;
+        RangeChange change;
+        change.container = now->rid;
+        if (round % 3 == 2)
+            change.range_ids = {ranges[0].id, ranges[1].id};
+        else
+            change.range_ids = {ranges[ranges.size() - 1].id};
+        const auto job = engine.partitions().submit(change);
+        ASSERT_TRUE(job.ok()) << job.error().message;
+        wait_for([&] { return !engine.partitions().busy(now->rid); });
+        EXPECT_EQ(job->progress->phase, catalog::RangeProgress::Phase::kDone);
+    }
+    stop = true;
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_GT(writes, 0);
+    expect_clean(engine, *test.catalog().find_container("d", "c"));
+}
+
+/// 403/1014 at the limit of a logical partition; reads, deletes and smaller replaces still work.
+TEST(PartitionKeeper, LogicalPartitionLimit) {
+    catalog::RangeLimits limits;
+    limits.logical_partition_bytes = 1 << 20;
+    TestEngine test(1'700'000'000, TestEngine::unthrottled(), {}, limits);
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto container = test.create_container("d", kContainer);
+    int stored = 0;
+    for (;; ++stored) {
+        const auto answer = put(engine, container, "p", "i" + std::to_string(stored), 1, 100'000);
+        if (answer.result.committed) continue;
+        const Error& error = answer.result.results[0].status.error();
+        EXPECT_EQ(error.http_status, 403);
+        EXPECT_EQ(error.sub_status, 1014);
+        EXPECT_NE(error.message.find("1 MB"), std::string::npos) << error.message;
+        break;
+    }
+    EXPECT_EQ(stored, 10);
+    EXPECT_TRUE(put(engine, container, "other", "x", 1, 100'000).result.committed);
+    EXPECT_TRUE(put(engine, container, "p", "i3", 1, 50'000).result.committed);
+    EXPECT_FALSE(put(engine, container, "p", "i4", 1, 200'000).result.committed);
+    EXPECT_TRUE(put(engine, container, "p", "i10", 1, 40'000).result.committed);
+}
+
+}  // namespace
+}  // namespace orrery::engine

@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "heads/rest/rest_test_support.h"
+
+namespace orrery::rest {
+namespace {
+
+using testing_support::Headers;
+using testing_support::Reply;
+using testing_support::TestServer;
+
+const std::string kOwn = "/_orrery/containers/d/c/";
+
+class PartitionsTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        server_.engine().start_background();
+        ASSERT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
+        ASSERT_EQ(server_
+                      .send("POST", "/dbs/d/colls", {},
+                            R"({"id":"c","partitionKey":{"paths":["/pk"],"version":2}})")
+                      .status,
+                  201);
+        for (int i = 0; i < 40; ++i) put("p" + std::to_string(i));
+    }
+    Reply put(const std::string& pk, Headers headers = {}) {
+        headers.emplace_back("x-ms-documentdb-partitionkey", "[\"" + pk + "\"]");
+        headers.emplace_back("x-ms-documentdb-is-upsert", "true");
+        return server_.send("POST", "/dbs/d/colls/c/docs", std::move(headers),
+                            R"({"id":"x","pk":")" + pk + R"("})");
+    }
+    Reply query(Headers headers) {
+        headers.emplace_back("x-ms-documentdb-isquery", "true");
+        headers.emplace_back("content-type", "application/query+json");
+        return server_.send("POST", "/dbs/d/colls/c/docs", std::move(headers),
+                            R"({"query":"SELECT VALUE c.pk FROM c"})");
+    }
+    /// Asks, and waits until it is done.
+    void change(const std::string& verb, const std::string& body) {
+        const Reply reply = server_.send("POST", kOwn + verb, {}, body);
+        ASSERT_EQ(reply.status, 202) << reply.body;
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (server_.engine().partitions().busy(
+            server_.engine().catalog().find_container("d", "c")->rid)) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+    }
+
+    TestServer server_;
+};
+
+TEST_F(PartitionsTest, OldRangesAreGoneAndSessionsHold) {
+    const Reply before = put("p1");
+    const std::string token = before.header("x-ms-session-token");
+    EXPECT_EQ(token.substr(0, 2), "0:");
+    const Reply old_map =
+        server_.send("GET", "/dbs/d/colls/c/pkranges", {{"A-IM", "Incremental Feed"}});
+    const std::string etag = old_map.header("etag");
+    ASSERT_NO_FATAL_FAILURE(change("split", R"({"rangeId":"0","at":"bytes"})"));
+
+    // The map is a new one, and its etag has moved.
+    const Reply map = server_.send("GET", "/dbs/d/colls/c/pkranges",
+                                   {{"A-IM", "Incremental Feed"}, {"If-None-Match", etag}});
+    EXPECT_EQ(map.status, 200);
+    EXPECT_EQ(map.header("x-ms-item-count"), "2");
+    EXPECT_NE(map.header("etag"), etag);
+    EXPECT_NE(map.body.find(R"("id":"1")"), std::string::npos);
+    EXPECT_NE(map.body.find(R"("parents":["0"])"), std::string::npos);
+    EXPECT_NE(map.body.find(R"("throughputFraction":0.5)"), std::string::npos);
+    EXPECT_EQ(server_
+                  .send("GET", "/dbs/d/colls/c/pkranges",
+                        {{"A-IM", "Incremental Feed"}, {"If-None-Match", map.header("etag")}})
+                  .status,
+              304);
+
+    // Requests that name the range of before.
+    for (const Reply& gone : {query({{"x-ms-documentdb-partitionkeyrangeid", "0"}}),
+                              put("p1", {{"x-ms-documentdb-partitionkeyrangeid", "0"}})}) {
+        EXPECT_EQ(gone.status, 410);
+        EXPECT_EQ(gone.header("x-ms-substatus"), "1002");
+    }
+    // Those that do not, with the parent's session token.
+    for (int i = 0; i < 40; ++i) {
+        const std::string pk = "p" + std::to_string(i);
+        const Reply read = server_.send(
+            "GET", "/dbs/d/colls/c/docs/x",
+            {{"x-ms-documentdb-partitionkey", "[\"" + pk + "\"]"}, {"x-ms-session-token", token}});
+        ASSERT_EQ(read.status, 200) << read.body;
+        const Reply written = put(pk, {{"x-ms-session-token", token}});
+        ASSERT_EQ(written.status, 200);
+        const std::string range = written.header("x-ms-documentdb-partitionkeyrangeid");
+        EXPECT_TRUE(range == "1" || range == "2");
+        EXPECT_EQ(written.header("x-ms-session-token").substr(0, 2), range + ":");
+    }
+    EXPECT_EQ(query({{"x-ms-session-token", token}}).status, 200);
+    // A token ahead of the server stays one.
+    EXPECT_EQ(server_
+                  .send("GET", "/dbs/d/colls/c/docs/x",
+                        {{"x-ms-documentdb-partitionkey", R"(["p1"])"},
+                         {"x-ms-session-token", "0:-1#100000"}})
+                  .status,
+              404);
+
+    ASSERT_NO_FATAL_FAILURE(change("merge", R"({"rangeIds":["1","2"]})"));
+    const Reply merged = server_.send("GET", "/dbs/d/colls/c/pkranges");
+    EXPECT_NE(merged.body.find(R"("id":"3")"), std::string::npos);
+    EXPECT_NE(merged.body.find(R"("parents":["0","1","2"])"), std::string::npos);
+    const Reply page = server_.send("GET", kOwn + "partitions");
+    EXPECT_EQ(page.status, 200);
+    EXPECT_NE(page.body.find(R"("items":40)"), std::string::npos) << page.body;
+    EXPECT_NE(page.body.find(R"("kind":"merge")"), std::string::npos);
+    EXPECT_NE(page.body.find(R"("newRangeIds":["3"])"), std::string::npos);
+}
+
+TEST_F(PartitionsTest, WhatIfAndRefusals) {
+    const Reply what_if =
+        server_.send("POST", kOwn + "split", {}, R"({"rangeId":"0","at":"bytes","whatIf":true})");
+    EXPECT_EQ(what_if.status, 200) << what_if.body;
+    EXPECT_NE(what_if.body.find(R"("maxExclusive":"FF")"), std::string::npos);
+    EXPECT_EQ(server_.engine().catalog().find_container("d", "c")->ranges->ranges.size(), 1U);
+    for (const char* body :
+         {"", "[]", "{}", R"({"rangeId":0})", R"({"rangeId":"0","at":"here"})",
+          R"({"rangeId":"0","epk":"XY"})", R"({"rangeId":"0","epk":""})",
+          R"({"rangeId":"0","epk":"10","at":"bytes"})", R"({"rangeId":"0","whatIf":1})",
+          R"({"rangeId":"0","typo":1})", R"({"rangeId":"0","epk":"FF"})"})
+        EXPECT_EQ(server_.send("POST", kOwn + "split", {}, body).status, 400) << body;
+    EXPECT_EQ(server_.send("POST", kOwn + "split", {}, R"({"rangeId":"9"})").status, 410);
+    for (const char* body :
+         {"{}", R"({"rangeIds":["0"]})", R"({"rangeIds":["0","0"]})", R"({"rangeIds":[0,1]})"})
+        EXPECT_EQ(server_.send("POST", kOwn + "merge", {}, body).status, 400) << body;
+    EXPECT_EQ(
+        server_.send("POST", "/_orrery/containers/d/none/split", {}, R"({"rangeId":"0"})").status,
+        404);
+    EXPECT_EQ(server_.send("GET", kOwn + "split").status, 405);
+    // A read-only key sees, but does not change.
+    EXPECT_EQ(server_.send("GET", kOwn + "partitions", {}, {}, 2).status, 200);
+    EXPECT_EQ(server_.send("POST", kOwn + "split", {}, R"({"rangeId":"0"})", 2).status, 403);
+    ASSERT_NO_FATAL_FAILURE(
+        change("split", R"({"rangeId":"0","epk":"10000000000000000000000000000000"})"));
+    const Reply map = server_.send("GET", "/dbs/d/colls/c/pkranges");
+    EXPECT_NE(map.body.find(R"("maxExclusive":"10000000000000000000000000000000")"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery::rest

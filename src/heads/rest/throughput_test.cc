@@ -1,0 +1,389 @@
+// 429s, explained charges, consistency, offers and their endpoints as clients see them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heads/rest/rest_test_support.h"
+#include "json/parse.h"
+
+namespace orrery::rest {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::Headers;
+using testing_support::Reply;
+using testing_support::TestServer;
+
+constexpr int64_t kStart = 1'700'000'000;
+
+class Throughput : public ::testing::Test {
+protected:
+    explicit Throughput(const engine::AccountSettings& settings = {},
+                        const catalog::ThroughputSettings& throughput = {})
+        : server_(kStart, settings, throughput) {
+        EXPECT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
+    }
+
+    Reply make(Headers headers = {}) {
+        return server_.send("POST", "/dbs/d/colls", std::move(headers),
+                            R"({"id":"c","partitionKey":{"paths":["/pk"],"version":2}})");
+    }
+    Reply item(const std::string& id, Headers headers = {}) {
+        headers.emplace_back("x-ms-documentdb-partitionkey", R"(["a"])");
+        return server_.send("POST", "/dbs/d/colls/c/docs", std::move(headers),
+                            R"({"id":")" + id + R"(","pk":"a"})");
+    }
+    Reply at(std::string method, const std::string& id, Headers headers = {},
+             std::string body = {}) {
+        headers.emplace_back("x-ms-documentdb-partitionkey", R"(["a"])");
+        return server_.send(std::move(method), "/dbs/d/colls/c/docs/" + id, std::move(headers),
+                            std::move(body));
+    }
+    int create_until_refused(const Headers& headers = {}) {
+        for (int i = 0; i < 2'000; ++i)
+            if (item("n" + std::to_string(++numbers_), headers).status == 429) return i;
+        return -1;
+    }
+    Reply query(const std::string& text, Headers headers = {}) {
+        headers.emplace_back("content-type", "application/query+json");
+        headers.emplace_back("x-ms-documentdb-query-enablecrosspartition", "true");
+        return server_.send("POST", "/dbs/d/colls/c/docs", std::move(headers),
+                            R"({"query":")" + text + "\"}");
+    }
+    static std::string rid_of(const std::string& body) {
+        const size_t at = body.find("\"id\":\"") + 6;
+        return body.substr(at, 4);
+    }
+    Reply put_offer(const std::string& content, Headers headers = {}) {
+        const std::string rid = rid_of(server_.send("GET", "/offers").body);
+        return server_.send("PUT", "/offers/" + rid, std::move(headers),
+                            R"({"offerVersion":"V2","content":)" + content + "}");
+    }
+
+    TestServer server_;
+    int numbers_ = 0;
+};
+
+Headers explained() {
+    return {{"x-orrery-explain-charge", "true"}};
+}
+
+/// The terms add up to the total, and the total is what the charge header says.
+void expect_explained(const Reply& reply, const std::vector<std::string>& terms) {
+    json::Arena arena;
+    const std::string text = reply.header("x-orrery-charge-explanation");
+    const auto bill = json::parse(text, arena);
+    ASSERT_TRUE(bill.ok()) << text;
+    const int64_t units = bill->member("units").as_int64();
+    int64_t sum = 0;
+    std::vector<std::string> names;
+    for (const json::Value& line : bill->member("terms").elements()) {
+        sum += line.member("units").as_int64();
+        names.emplace_back(line.member("term").as_string());
+    }
+    EXPECT_EQ(sum, units) << text;
+    EXPECT_EQ(meter::ru_text({units}), reply.header("x-ms-request-charge")) << text;
+    EXPECT_EQ(names, terms) << text;
+    EXPECT_LE(text.size(), 4096u);
+}
+
+TEST_F(Throughput, A429SaysWhenToComeBack) {
+    ASSERT_EQ(make().status, 201);
+    EXPECT_EQ(create_until_refused(), 70);  // 400 RU of 5.71 each
+    const Reply refused = item("x");
+    EXPECT_EQ(refused.status, 429);
+    EXPECT_EQ(refused.header("x-ms-substatus"), "3200");
+    EXPECT_EQ(refused.header("x-ms-retry-after-ms"), "1");
+    EXPECT_EQ(refused.header("x-ms-request-charge"), "0.38");
+    EXPECT_THAT(refused.body, HasSubstr(R"("code":"TooManyRequests")"));
+    EXPECT_THAT(refused.body, HasSubstr("Request rate is large. More Request Units may be needed, "
+                                        "so no changes were made."));
+    EXPECT_EQ(at("GET", "n1").status, 429);
+    EXPECT_EQ(query("SELECT * FROM c").status, 429);
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c/docs").status, 429);
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c").status, 200);  // metadata has its own budget
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c/pkranges").status, 200);
+    const Headers batch = {{"x-ms-cosmos-is-batch-request", "true"},
+                           {"x-ms-cosmos-batch-atomic", "true"},
+                           {"x-ms-documentdb-partitionkey", R"(["a"])"}};
+    EXPECT_EQ(
+        server_
+            .send("POST", "/dbs/d/colls/c/docs", batch, R"([{"operationType":"Read","id":"n1"}])")
+            .status,
+        429);
+    const Headers bulk = {{"x-ms-cosmos-is-batch-request", "true"},
+                          {"x-ms-cosmos-batch-continue-on-error", "true"},
+                          {"x-ms-documentdb-partitionkeyrangeid", "0"}};
+    const Reply answer =
+        server_.send("POST", "/dbs/d/colls/c/docs", bulk,
+                     R"([{"operationType":"Read","id":"n1","partitionKey":"[\"a\"]"}])");
+    EXPECT_EQ(answer.status, 207);
+    EXPECT_THAT(answer.body,
+                HasSubstr(R"("statusCode":429,"subStatusCode":3200,"requestCharge":0.38,)"
+                          R"("retryAfterMilliseconds":1)"));
+    server_.clock().advance_seconds(1);
+    EXPECT_EQ(item("x").status, 201);
+}
+
+TEST_F(Throughput, LowPriorityAndBuckets) {
+    ASSERT_EQ(make().status, 201);
+    EXPECT_EQ(create_until_refused({{"x-ms-cosmos-priority-level", "Low"}}), 50);
+    EXPECT_EQ(item("high", {{"x-ms-cosmos-priority-level", "high"}}).status, 201);
+    EXPECT_EQ(item("bad", {{"x-ms-cosmos-priority-level", "Medium"}}).status, 400);
+    server_.clock().advance_seconds(2);
+    const std::string target = "/_orrery/containers/d/c/throughput-buckets";
+    const Reply set = server_.send(
+        "PUT", target, {},
+        R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":10},{"id":2,"maxThroughputPercentage":50}]})");
+    EXPECT_EQ(set.status, 200);
+    EXPECT_THAT(set.body,
+                HasSubstr(R"({"id":1,"maxThroughputPercentage":10,"isDefaultBucket":false})"));
+    EXPECT_EQ(create_until_refused({{"x-ms-cosmos-throughput-bucket", "1"}}), 7);  // 40 RU
+    EXPECT_EQ(item("two", {{"x-ms-cosmos-throughput-bucket", "2"}}).status, 201);
+    EXPECT_EQ(item("none").status, 201);
+    EXPECT_EQ(item("bad", {{"x-ms-cosmos-throughput-bucket", "6"}}).status, 400);
+    for (const char* bad :
+         {R"({})", R"({"throughputBuckets":[{"id":6,"maxThroughputPercentage":10}]})",
+          R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":0}]})",
+          R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":101}]})"})
+        EXPECT_EQ(server_.send("PUT", target, {}, bad).status, 400) << bad;
+}
+
+TEST_F(Throughput, EveryChargeExplainsItself) {
+    ASSERT_EQ(make({{"x-ms-offer-throughput", "6000"}}).status, 201);
+    expect_explained(item("1", explained()), {"writeBytes", "termsAdded"});
+    expect_explained(item("1", explained()), {"failure"});
+    expect_explained(at("GET", "1", explained()), {"readBytes"});
+    expect_explained(at("GET", "none", explained()), {"failure"});
+    expect_explained(at("PUT", "1", explained(), R"({"id":"1","pk":"a","n":1})"),
+                     {"replacedBytes", "writeBytes", "termsAdded"});
+    expect_explained(
+        at("PATCH", "1", explained(), R"([{"op":"incr","path":"/n","value":1}])"),
+        {"replacedBytes", "writeBytes", "termsRemoved", "termsAdded", "patchOperations"});
+    const Reply read = at("GET", "1");
+    Headers unchanged = explained();
+    unchanged.emplace_back("if-none-match", read.header("etag"));
+    expect_explained(at("GET", "1", unchanged), {"notModified"});
+    expect_explained(query("SELECT * FROM c WHERE c.pk = 'a' AND c.n = 2", explained()),
+                     {"compileAndRun", "firstSeek", "furtherSeeks", "loadedItems", "loadedBytes",
+                      "returnedBytes"});
+    expect_explained(query("SELECT * FRO", explained()), {"failure"});
+    expect_explained(server_.send("GET", "/dbs/d/colls/c/docs", explained()), {"readBytes"});
+    expect_explained(server_.send("GET", "/dbs/d/colls/c", explained()), {"metadataRead"});
+    expect_explained(server_.send("POST", "/dbs", explained(), R"({"id":"e"})"), {"metadataWrite"});
+    Headers batch = explained();
+    batch.emplace_back("x-ms-cosmos-is-batch-request", "true");
+    batch.emplace_back("x-ms-cosmos-batch-atomic", "true");
+    batch.emplace_back("x-ms-documentdb-partitionkey", R"(["a"])");
+    expect_explained(
+        server_.send("POST", "/dbs/d/colls/c/docs", batch,
+                     R"([{"operationType":"Read","id":"1"},{"operationType":"Delete","id":"1"}])"),
+        {"readBytes", "deletedBytes", "termsRemoved"});
+    // A hundred operations do not fit line by line: they are added up by term.
+    std::string many = "[";
+    for (int i = 0; i < 100; ++i)
+        many += (i > 0 ? "," : "") +
+                std::string(R"({"operationType":"Create","resourceBody":{"id":"b)") +
+                std::to_string(i) + R"(","pk":"a"}})";
+    expect_explained(server_.send("POST", "/dbs/d/colls/c/docs", batch, many + "]"),
+                     {"writeBytes", "termsAdded"});
+    EXPECT_EQ(item("2").header("x-orrery-charge-explanation"), "");
+    EXPECT_EQ(item("3", {{"x-orrery-explain-charge", "maybe"}}).status, 400);
+}
+
+TEST_F(Throughput, OffersAndPendingScale) {
+    ASSERT_EQ(make({{"x-ms-cosmos-offer-autopilot-settings", R"({"maxThroughput":10000})"}}).status,
+              201);
+    const std::string rid = rid_of(server_.send("GET", "/offers").body);
+    const Reply read = server_.send("GET", "/offers/" + rid);
+    EXPECT_THAT(read.body, HasSubstr(R"("offerThroughput":1000)"));
+    EXPECT_EQ(read.header("x-ms-offer-replace-pending"), "false");
+    EXPECT_EQ(read.header("x-ms-cosmos-min-throughput"), "1000");
+    EXPECT_EQ(read.header("x-orrery-instant-maximum-throughput"), "10000");
+    const auto autoscale = [](int64_t max) {
+        return R"({"offerAutopilotSettings":{"maxThroughput":)" + std::to_string(max) + "}}";
+    };
+    const Reply raised = put_offer(autoscale(20'000));
+    EXPECT_EQ(raised.status, 200);
+    EXPECT_EQ(raised.header("x-ms-offer-replace-pending"), "true");
+    const Reply locked = put_offer(autoscale(30'000));
+    EXPECT_EQ(locked.status, 423);
+    EXPECT_THAT(locked.body, HasSubstr(R"("code":"Locked")"));
+    const Reply lowered = put_offer(autoscale(8'000));  // down is always possible
+    EXPECT_EQ(lowered.status, 200);
+    EXPECT_EQ(lowered.header("x-ms-offer-replace-pending"), "false");
+    EXPECT_EQ(lowered.header("x-ms-cosmos-min-throughput"), "2000");  // a tenth of the highest ever
+    EXPECT_EQ(put_offer(autoscale(1'000)).status, 400);
+    const Reply manual =
+        put_offer("{}", {{"x-ms-cosmos-migrate-offer-to-manual-throughput", "true"}});
+    EXPECT_THAT(manual.body, HasSubstr(R"("offerThroughput":8000)"));
+    server_.clock().advance_seconds(1);
+    const Reply own = server_.send("GET", "/_orrery/containers/d/c/throughput");
+    EXPECT_EQ(own.status, 200);
+    EXPECT_THAT(own.body,
+                HasSubstr(R"("mode":"manual","shared":false,"throttled":true,"throughput":8000)"));
+    EXPECT_THAT(own.body, HasSubstr(R"("physicalPartitions":[{"id":"0","throughput":8000)"));
+    EXPECT_EQ(server_.send("GET", "/_orrery/containers/d/none/throughput").status, 404);
+}
+
+TEST_F(Throughput, RedistributionKeepsFractions) {
+    ASSERT_EQ(make({{"x-ms-cosmos-offer-autopilot-settings", R"({"maxThroughput":30000})"}}).status,
+              201);
+    EXPECT_EQ(put_offer(R"({"offerAutopilotSettings":{"maxThroughput":6000}})").status, 200);
+    const std::string target = "/_orrery/containers/d/c/redistribute";
+    const auto redistribute = [&](const std::string& body) {
+        return server_.send("POST", target, {}, body);
+    };
+    const Reply done = redistribute(
+        R"({"throughputPolicy":"custom","targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":4000}],)"
+        R"("sourcePhysicalPartitionThroughputInfo":[{"id":"0","throughput":1000},{"id":"2","throughput":1000}]})");
+    EXPECT_EQ(done.status, 200) << done.body;
+    EXPECT_THAT(done.body, HasSubstr(R"({"id":"0","throughput":1000,)"));
+    EXPECT_THAT(done.body, HasSubstr(R"({"id":"1","throughput":4000,)"));
+    EXPECT_THAT(server_.send("GET", "/dbs/d/colls/c/pkranges").body,
+                HasSubstr(R"("throughputFraction":0.6666666666666666)"));
+    // Up: the fraction of the new value, but never more than a partition gives.
+    EXPECT_EQ(put_offer(R"({"offerAutopilotSettings":{"maxThroughput":24000}})").status, 200);
+    const Reply up = server_.send("GET", "/_orrery/containers/d/c/throughput");
+    EXPECT_THAT(up.body, HasSubstr(R"({"id":"0","throughput":4000,)"));
+    EXPECT_THAT(up.body, HasSubstr(R"({"id":"1","throughput":10000,)"));
+    EXPECT_THAT(up.body, HasSubstr(R"("usableThroughput":18000)"));
+    EXPECT_EQ(put_offer(R"({"offerAutopilotSettings":{"maxThroughput":3000}})").status, 200);
+    EXPECT_THAT(server_.send("GET", "/_orrery/containers/d/c/throughput").body,
+                HasSubstr(R"({"id":"1","throughput":2000,)"));
+    const Reply equal = redistribute(R"({"throughputPolicy":"equal"})");
+    EXPECT_THAT(equal.body, HasSubstr(R"({"id":"1","throughput":1000,)"));
+    for (const char* bad :
+         {R"({})", R"({"targetPhysicalPartitionThroughputInfo":[{"id":"9","throughput":4000}]})",
+          R"({"targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":20001}]})",
+          R"({"targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":1500}]})",
+          R"({"throughputPolicy":"fair"})"})
+        EXPECT_EQ(redistribute(bad).status, 400) << bad;
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(redistribute(R"({"throughputPolicy":"equal"})").status, 200);
+    const Reply often = redistribute(R"({"throughputPolicy":"equal"})");
+    EXPECT_EQ(often.status, 429);  // five in a minute
+    EXPECT_GT(std::stoi(often.header("x-ms-retry-after-ms")), 50'000);
+    EXPECT_EQ(server_.send("POST", target, {}, R"({"throughputPolicy":"equal"})", 2).status, 403);
+}
+
+TEST_F(Throughput, SharedDatabaseHasOneBudget) {
+    EXPECT_EQ(
+        server_.send("POST", "/dbs", {{"x-ms-offer-throughput", "400"}}, R"({"id":"s"})").status,
+        201);
+    for (const char* name : {"one", "two"})
+        EXPECT_EQ(
+            server_
+                .send("POST", "/dbs/s/colls", {},
+                      R"({"id":")" + std::string(name) + R"(","partitionKey":{"paths":["/pk"]}})")
+                .status,
+            201);
+    EXPECT_EQ(server_
+                  .send("POST", "/dbs/s/colls", {{"x-ms-offer-throughput", "400"}},
+                        R"({"id":"own","partitionKey":{"paths":["/pk"]}})")
+                  .status,
+              201);
+    const auto write = [&](const std::string& container) {
+        return server_
+            .send("POST", "/dbs/s/colls/" + container + "/docs",
+                  {{"x-ms-documentdb-partitionkey", R"(["a"])"}},
+                  R"({"id":")" + std::to_string(++numbers_) + R"(","pk":"a"})")
+            .status;
+    };
+    int admitted = 0;
+    while (admitted < 200 && write(admitted % 2 == 0 ? "one" : "two") == 201) ++admitted;
+    EXPECT_EQ(admitted, 70);
+    EXPECT_EQ(write("one"), 429);
+    EXPECT_EQ(write("two"), 429);
+    EXPECT_EQ(write("own"), 201);
+    EXPECT_EQ(server_
+                  .send("POST", "/_orrery/containers/s/one/redistribute", {},
+                        R"({"throughputPolicy":"equal"})")
+                  .status,
+              400);
+    EXPECT_THAT(server_.send("GET", "/_orrery/containers/s/one/throughput").body,
+                HasSubstr(R"("shared":true)"));
+}
+
+engine::AccountSettings strong_account() {
+    engine::AccountSettings settings;
+    settings.consistency = engine::ConsistencyLevel::kStrong;
+    settings.charges = meter::ChargeProfile::kClassic;
+    settings.metadata_ru = 240;
+    settings.control_plane_limits = true;
+    return settings;
+}
+class StrongAccount : public Throughput {
+protected:
+    StrongAccount() : Throughput(strong_account()) {}
+};
+
+TEST_F(StrongAccount, ReadsCostTwiceUnlessTheRequestAsksForLess) {
+    ASSERT_EQ(make().status, 201);
+    EXPECT_THAT(server_.send("GET", "/").body, HasSubstr(R"("defaultConsistencyLevel":"Strong")"));
+    EXPECT_EQ(item("1").header("x-ms-request-charge"), "5.76");  // 5 RU and four terms
+    EXPECT_EQ(at("GET", "1").header("x-ms-request-charge"), "2.00");
+    EXPECT_EQ(at("GET", "1", {{"x-ms-consistency-level", "BoundedStaleness"}})
+                  .header("x-ms-request-charge"),
+              "2.00");
+    EXPECT_EQ(at("GET", "1", {{"x-ms-consistency-level", "Session"}}).header("x-ms-request-charge"),
+              "1.00");
+    Headers both = explained();
+    expect_explained(at("GET", "1", both), {"readBytes", "strongConsistency"});
+    EXPECT_THAT(at("GET", "1", both).header("x-orrery-charge-explanation"),
+                HasSubstr(R"("profile":"classic")"));
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c").header("x-ms-request-charge"), "2.00");
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c", {{"x-ms-consistency-level", "Eventual"}})
+                  .header("x-ms-request-charge"),
+              "1.00");
+    EXPECT_EQ(at("GET", "1", {{"x-ms-consistency-level", "Weak"}}).status, 400);
+}
+
+TEST_F(StrongAccount, MetadataHasABudgetWhenAskedFor) {
+    int admitted = 0;
+    Reply last;
+    while (admitted < 1000 && (last = server_.send("GET", "/dbs/d")).status == 200) ++admitted;
+    EXPECT_EQ(last.status, 429);
+    EXPECT_EQ(admitted, 118);  // 240 RU less the create, at 2.00 each
+    EXPECT_THAT(last.body, HasSubstr("due to a high rate of metadata requests"));
+    EXPECT_EQ(server_.send("GET", "/").status, 200);  // the account document costs nothing
+}
+
+TEST_F(StrongAccount, ControlPlaneLimitsWhenAskedFor) {
+    ASSERT_EQ(make().status, 201);
+    for (int i = 0; i < 25; ++i) {
+        server_.clock().advance_seconds(1);
+        EXPECT_NE(server_.send("PUT", "/offers/none", {}, "{}").status, 429);
+    }
+    EXPECT_EQ(server_.send("PUT", "/offers/none", {}, "{}").status, 429);
+    server_.clock().advance_seconds(300);
+    EXPECT_EQ(server_.send("PUT", "/offers/none", {}, "{}").status, 404);
+}
+
+catalog::ThroughputSettings serverless() {
+    catalog::ThroughputSettings settings;
+    settings.serverless = true;
+    return settings;
+}
+class ServerlessAccount : public Throughput {
+protected:
+    ServerlessAccount() : Throughput({}, serverless()) {}
+};
+
+TEST_F(ServerlessAccount, OffersAreErrors) {
+    EXPECT_EQ(make({{"x-ms-offer-throughput", "400"}}).status, 400);
+    ASSERT_EQ(make().status, 201);
+    EXPECT_EQ(
+        server_.send("POST", "/dbs", {{"x-ms-offer-throughput", "400"}}, R"({"id":"s"})").status,
+        400);
+    EXPECT_EQ(server_.send("GET", "/offers").status, 400);
+    EXPECT_EQ(server_.send("GET", "/offers/abcd").status, 400);
+    EXPECT_THAT(server_.send("PUT", "/offers/abcd", {}, "{}").body, HasSubstr("serverless"));
+    EXPECT_THAT(
+        server_.send("GET", "/_orrery/containers/d/c/throughput").body,
+        HasSubstr(
+            R"({"mode":"serverless","throttled":true,"physicalPartitions":[{"id":"0","throughput":5000)"));
+    EXPECT_EQ(create_until_refused(), 875);
+}
+
+}  // namespace
+}  // namespace orrery::rest

@@ -1,0 +1,133 @@
+package orrery;
+
+import static orrery.Harness.*;
+import static org.junit.jupiter.api.Assertions.*;
+
+import com.azure.cosmos.CosmosContainer;
+import com.azure.cosmos.models.*;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.junit.jupiter.api.Test;
+
+/** Physical partitions that split and merge while clients work: B80. */
+class PartitionsTest {
+  private static final int STABLE = 300;
+
+  /** The server's own endpoints, under /_orrery/, which no SDK knows. */
+  private static JsonNode own(String method, String path, String body) throws Exception {
+    String date = DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.US).format(ZonedDateTime.now(ZoneOffset.UTC));
+    String text = method.toLowerCase(Locale.ROOT) + "\n_orrery\n" + path + "\n" + date.toLowerCase(Locale.ROOT) + "\n\n";
+    Mac mac = Mac.getInstance("HmacSHA256");
+    mac.init(new SecretKeySpec(Base64.getDecoder().decode(KEY), "HmacSHA256"));
+    String signature = Base64.getEncoder().encodeToString(mac.doFinal(text.getBytes(StandardCharsets.UTF_8)));
+    HttpRequest request = HttpRequest.newBuilder(URI.create(ENDPOINT + "/_orrery/" + path))
+        .header("authorization", URLEncoder.encode("type=master&ver=1.0&sig=" + signature, StandardCharsets.UTF_8))
+        .header("x-ms-date", date)
+        .header("x-ms-version", "2018-12-31")
+        .method(method, body == null ? HttpRequest.BodyPublishers.noBody() : HttpRequest.BodyPublishers.ofString(body.replace('\'', '"')))
+        .build();
+    HttpResponse<String> answer = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+    assertTrue(answer.statusCode() / 100 == 2, () -> path + ": " + answer.body());
+    return JSON.readTree(answer.body());
+  }
+
+  private static JsonNode changeRanges(String path, String verb, String body) throws Exception {
+    int id = own("POST", path + "/" + verb, body).get("job").get("id").asInt();
+    for (int i = 0; i < 600; i++) {
+      for (JsonNode job : own("GET", path + "/partitions", null).get("jobs")) {
+        if (job.get("id").asInt() != id) continue;
+        assertNotEquals("failed", job.get("phase").asText(), job::toString);
+        if (job.get("phase").asText().equals("done")) return job;
+      }
+      Thread.sleep(50);
+    }
+    throw new AssertionError("the " + verb + " does not come to an end");
+  }
+
+  private static Map<String, Integer> write(CosmosContainer container, int writer, AtomicBoolean stop) {
+    Map<String, Integer> model = new HashMap<>();
+    for (int n = 0; !stop.get(); n++) {
+      String key = "w" + writer + "-" + n % 13, id = "i" + n % 3;
+      container.upsertItem(json("{'id':'" + id + "','pk':'" + key + "','n':" + n + ",'kind':'written'}"), pk(key), new CosmosItemRequestOptions());
+      model.put(key + "/" + id, n);
+      assertEquals(n, container.readItem(id, pk(key), ObjectNode.class).getItem().get("n").asInt(), "an acknowledged write is read back");
+    }
+    return model;
+  }
+
+  /** Pages by continuation token, as the SDK merges the ranges itself. */
+  private static void page(CosmosContainer container, String text) {
+    List<Integer> seen = new ArrayList<>();
+    String token = null;
+    do {
+      FeedResponse<Integer> page = container.queryItems(text, new CosmosQueryRequestOptions(), Integer.class)
+          .iterableByPage(token, 19).iterator().next();
+      seen.addAll(page.getResults());
+      token = page.getContinuationToken();
+    } while (token != null);
+    assertEquals(IntStream.range(0, STABLE).boxed().toList(), seen.stream().sorted().toList(), () -> text + ": every row once");
+  }
+
+  @Test
+  void B80_splitsUnderLoad() throws Exception {
+    withDatabase(database -> {
+      CosmosContainer container = add(database, definition(), 400);
+      for (int n = 0; n < STABLE; n++)
+        container.createItem(json("{'id':'s" + n + "','pk':'p" + n % 40 + "','n':" + n + ",'kind':'stable'}"), pk("p" + n % 40), new CosmosItemRequestOptions());
+      String path = "containers/" + database.getId() + "/" + container.getId();
+      AtomicBoolean stop = new AtomicBoolean();
+      List<CompletableFuture<Map<String, Integer>>> writers = new ArrayList<>();
+      for (int w = 0; w < 3; w++) {
+        int writer = w;
+        writers.add(CompletableFuture.supplyAsync(() -> write(container, writer, stop)));
+      }
+      CompletableFuture<Integer> pager = CompletableFuture.supplyAsync(() -> {
+        int rounds = 0;
+        for (; rounds == 0 || !stop.get(); rounds++) {
+          page(container, "SELECT VALUE c.n FROM c WHERE c.kind = 'stable'");
+          page(container, "SELECT VALUE c.n FROM c WHERE c.kind = 'stable' ORDER BY c.n");
+        }
+        return rounds;
+      });
+      try {
+        Thread.sleep(300);
+        JsonNode first = changeRanges(path, "split", "{'rangeId':'0','at':'bytes'}");
+        assertTrue(first.get("pauseMs").asDouble() < 1000, first::toString);
+        Thread.sleep(300);
+        JsonNode second = changeRanges(path, "split", "{'rangeId':'" + first.get("newRangeIds").get(1).asText() + "'}");
+        Thread.sleep(300);
+        changeRanges(path, "merge", "{'rangeIds':" + second.get("newRangeIds") + "}");
+        Thread.sleep(300);
+      } finally {
+        stop.set(true);
+      }
+      Map<String, Integer> expected = new HashMap<>();
+      for (CompletableFuture<Map<String, Integer>> writer : writers) expected.putAll(writer.get());
+      assertTrue(pager.get() > 0);
+      Map<String, Integer> found = new HashMap<>();
+      container.queryItems("SELECT * FROM c WHERE c.kind = 'written'", new CosmosQueryRequestOptions(), ObjectNode.class)
+          .forEach(item -> assertNull(found.put(item.get("pk").asText() + "/" + item.get("id").asText(), item.get("n").asInt())));
+      assertEquals(expected, found);
+    });
+  }
+}
