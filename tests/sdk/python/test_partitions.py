@@ -93,7 +93,6 @@ async def test_B80_splits_under_load(sdk, database, container):
             finished += 1
     thread.join()
     assert len(changes) == 3
-    assert all(job["pauseMs"] < 1000 for job in changes), changes
     written = await sdk.all(
         container.query_items(
             "SELECT c.pk, c.id, c.n FROM c WHERE c.kind = 'written'",
