@@ -29,16 +29,6 @@ double ru(int64_t units) {
     return static_cast<double>(units) / meter::kUnitsPerRu;
 }
 
-/// RU/s that a physical partition may use: its share of its container's or database's offer; 0:
-/// none.
-double provisioned(const engine::Engine& engine, const Container& container) {
-    auto offer = engine.catalog().offer_of(container.rid_text);
-    if (offer == nullptr) offer = engine.catalog().offer_of(container.database->rid.text());
-    if (offer == nullptr) return 0;
-    return static_cast<double>(offer->value()) /
-           static_cast<double>(container.ranges->ranges.size());
-}
-
 std::string quoted(std::string_view text) {
     std::string out;
     json::write_string(out, text);
@@ -164,8 +154,8 @@ std::vector<RangeFacts> range_facts(const engine::Engine& engine, const Recorder
     const auto view = engine.store().view();
     const int64_t minute = engine.clock().wall_seconds() / 60 - 1;
     for (const auto& container : containers) {
-        const double share = provisioned(engine, *container);
         for (const auto& range : container->ranges->ranges) {
+            const double share = range.budget->rate_ru();
             RangeFacts facts;
             facts.labels = fmt::format(R"({},range="{}")", labels_of(*container), range.id);
             if (const auto size = range.partition->totals(*view); size.ok()) facts.size = *size;
@@ -249,7 +239,7 @@ std::string Pages::account_json(int64_t minutes) const {
     const auto view = engine_.store().view();
     const std::string containers =
         json_array(engine_.catalog().all_containers(), [&](const ContainerPtr& c) {
-            const double share = provisioned(engine_, *c);
+            double provisioned = 0;
             int64_t bytes = 0;
             int64_t items = 0;
             int64_t units = 0;
@@ -257,6 +247,8 @@ std::string Pages::account_json(int64_t minutes) const {
             uint64_t requests = 0;
             double normalized = 0;
             for (const auto& range : c->ranges->ranges) {
+                const double share = range.budget->rate_ru();
+                provisioned += share;
                 if (const auto size = range.partition->totals(*view); size.ok()) {
                     bytes += size->bytes;
                     items += size->items;
@@ -272,9 +264,8 @@ std::string Pages::account_json(int64_t minutes) const {
             return fmt::format(
                 R"({{"database":{},"container":{},"partitions":{},"provisioned":{:.0f},"items":{},"bytes":{},)"
                 R"("requests":{},"charge":{:.2f},"throttled":{},"normalized":{:.4f}}})",
-                quoted(c->database->id), quoted(c->id), c->ranges->ranges.size(),
-                share * static_cast<double>(c->ranges->ranges.size()), items, bytes, requests,
-                ru(units), throttled, normalized);
+                quoted(c->database->id), quoted(c->id), c->ranges->ranges.size(), provisioned,
+                items, bytes, requests, ru(units), throttled, normalized);
         });
     return fmt::format(
         R"({{"now":{},"minutes":{},"residentBytes":{},"operations":{},"containers":{}}})", now,
@@ -286,11 +277,11 @@ Result<std::string> Pages::container_json(const Container& container, int64_t mi
     const int64_t now = engine_.clock().wall_seconds();
     const int64_t minute_to = now / 60 + 1;
     const auto view = engine_.store().view();
-    const double share = provisioned(engine_, container);
     std::string ranges;
     for (const auto& range : container.ranges->ranges) {
         TRY(const auto size, range.partition->totals(*view));
         const PartitionId id{container.rid.whole(), range.number};
+        const double share = range.budget->rate_ru();
         const auto& bounds = range.partition->identity().range;
         if (!ranges.empty()) ranges += ',';
         ranges += fmt::format(
