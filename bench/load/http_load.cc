@@ -39,8 +39,9 @@ public:
     }
 
     /// `method` in upper case.
-    void request(std::string& out, std::string_view method, std::string_view type, std::string_view link,
-                 std::string_view path, std::string_view headers, std::string_view body) {
+    void request(std::string& out, std::string_view method, std::string_view type,
+                 std::string_view link, std::string_view path, std::string_view headers,
+                 std::string_view body) {
         if (const int64_t second = clock_.wall_seconds(); second != date_second_) {
             date_second_ = second;
             date_ = format_http_date(second);
@@ -59,7 +60,9 @@ public:
         out += headers;
         if (method != "GET") {
             const fmt::format_int size(body.size());
-            append(out, {"content-type: application/json\r\ncontent-length: ", {size.data(), size.size()}, "\r\n"});
+            append(out, {"content-type: application/json\r\ncontent-length: ",
+                         {size.data(), size.size()},
+                         "\r\n"});
         }
         append(out, {"\r\n", body});
     }
@@ -81,7 +84,8 @@ int connect_to(const HttpLoadOptions& options) {
     address.sin_port = htons(options.port);
     inet_pton(AF_INET, options.host.c_str(), &address.sin_addr);
     if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-        throw std::runtime_error(fmt::format("cannot connect to {}:{}", options.host, options.port));
+        throw std::runtime_error(
+            fmt::format("cannot connect to {}:{}", options.host, options.port));
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return fd;
@@ -89,12 +93,14 @@ int connect_to(const HttpLoadOptions& options) {
 
 /// The value of a header in a response's head; empty: absent.
 std::string_view header_value(std::string_view head, std::string_view name) {
-    for (size_t line = head.find("\r\n"); line != std::string_view::npos; line = head.find("\r\n", line + 2)) {
+    for (size_t line = head.find("\r\n"); line != std::string_view::npos;
+         line = head.find("\r\n", line + 2)) {
         const std::string_view rest = head.substr(line + 2);
         if (rest.size() <= name.size() || rest[name.size()] != ':' ||
             !equals_ignore_case(rest.substr(0, name.size()), name))
             continue;
-        const std::string_view value = rest.substr(name.size() + 1, rest.find("\r\n") - name.size() - 1);
+        const std::string_view value =
+            rest.substr(name.size() + 1, rest.find("\r\n") - name.size() - 1);
         return value.substr(std::min(value.find_first_not_of(' '), value.size()));
     }
     return {};
@@ -117,7 +123,8 @@ public:
             length_ = 0;
             std::from_chars(length.data(), length.data() + length.size(), length_);
             closes_ = equals_ignore_case(header_value(head, "connection"), "close");
-            chunked_ = length.empty() && equals_ignore_case(header_value(head, "transfer-encoding"), "chunked");
+            chunked_ = length.empty() &&
+                       equals_ignore_case(header_value(head, "transfer-encoding"), "chunked");
         }
         if (chunked_) return buffer_.ends_with("0\r\n\r\n");
         return buffer_.size() >= body_begin_ + length_;
@@ -165,7 +172,8 @@ public:
         while (busy_ > 0) {
             epoll_event events[kEventsMax];
             const int ready = epoll_wait(epoll_, events, kEventsMax, 1000);
-            for (int i = 0; i < ready; ++i) advance(*static_cast<Connection*>(events[i].data.ptr), report, until);
+            for (int i = 0; i < ready; ++i)
+                advance(*static_cast<Connection*>(events[i].data.ptr), report, until);
         }
         for (auto& connection : connections) shut(connection);
         return errors_;
@@ -207,7 +215,8 @@ private:
                 ::usleep(50);
                 continue;
             }
-            if (n <= 0) throw std::runtime_error("the server closed a connection while it was written to");
+            if (n <= 0)
+                throw std::runtime_error("the server closed a connection while it was written to");
             connection.sent += static_cast<size_t>(n);
         }
     }
@@ -221,7 +230,8 @@ private:
         --busy_;
         const int64_t now = now_us();
         const bool ok = connection.reader.status() >= 200 && connection.reader.status() < 300;
-        if (!ok && errors_++ == 0) fmt::print(stderr, "first failure: HTTP {}\n", connection.reader.status());
+        if (!ok && errors_++ == 0)
+            fmt::print(stderr, "first failure: HTTP {}\n", connection.reader.status());
         report.add(now - connection.began_us, ok);
         if (connection.reader.closes()) shut(connection);
         if (options_.operations_max == 0 && now >= until) return;
@@ -232,7 +242,8 @@ private:
     void next_request(std::string& out, Operation& operation) {
         const auto step = workload_.next();
         operation = step.operation;
-        if (!options_.fixed_path.empty()) return signer_.request(out, "GET", "", "", options_.fixed_path, "", "");
+        if (!options_.fixed_path.empty())
+            return signer_.request(out, "GET", "", "", options_.fixed_path, "", "");
         const std::string id = item_id(step.key);
         const std::string key = "x-ms-documentdb-partitionkey: [\"" + id + "\"]\r\n";
         switch (step.operation) {
@@ -241,13 +252,15 @@ private:
                 return signer_.request(out, "GET", "docs", link, link, key, "");
             }
             case Operation::kCreate:
-                return signer_.request(out, "POST", "docs", options_.container, docs_, key, item_json(step.key, 0));
+                return signer_.request(out, "POST", "docs", options_.container, docs_, key,
+                                       item_json(step.key, 0));
             case Operation::kUpsert:
                 return signer_.request(out, "POST", "docs", options_.container, docs_,
-                                       key + "x-ms-documentdb-is-upsert: True\r\n", item_json(step.key, ++version_));
+                                       key + "x-ms-documentdb-is-upsert: True\r\n",
+                                       item_json(step.key, ++version_));
             case Operation::kFeed:
-                return signer_.request(out, "GET", "docs", options_.container, docs_, "x-ms-max-item-count: 100\r\n",
-                                       "");
+                return signer_.request(out, "GET", "docs", options_.container, docs_,
+                                       "x-ms-max-item-count: 100\r\n", "");
         }
     }
 

@@ -12,12 +12,12 @@ struct HttpLoadOptions {
     std::string system = "orrery";  ///< a name for the report
     std::string host = "127.0.0.1";
     uint16_t port = 8081;
-    std::string key;                ///< base64; empty: requests are not signed
-    std::string fixed_path;         ///< not empty: GET this path (nginx)
+    std::string key;         ///< base64; empty: requests are not signed
+    std::string fixed_path;  ///< not empty: GET this path (nginx)
     std::string container = "dbs/bench/colls/items";
     size_t connections = 64;
     double seconds = 5;
-    uint64_t operations_max = 0;    ///< > 0: stop after so many (loading)
+    uint64_t operations_max = 0;  ///< > 0: stop after so many (loading)
     std::vector<int> server_pids;
     bool quiet = false;
 };

@@ -28,17 +28,28 @@ Arguments read(int argc, char** argv) {
         }
         if (i + 1 >= argc) throw std::invalid_argument(name + " needs a value");
         const std::string value = argv[++i];
-        if (name == "--port") arguments.load.port = static_cast<uint16_t>(std::stoi(value));
-        else if (name == "--key") arguments.load.key = value;
-        else if (name == "--system") arguments.load.system = value;
-        else if (name == "--path") arguments.load.fixed_path = value;
-        else if (name == "--connections") arguments.load.connections = std::stoul(value);
-        else if (name == "--seconds") arguments.load.seconds = std::stod(value);
-        else if (name == "--items") arguments.workload.item_count = std::stoull(value);
-        else if (name == "--first") arguments.workload.first_created = std::stoull(value);
-        else if (name == "--zipfian") arguments.workload.zipfian = value == "true";
-        else if (name == "--pid") arguments.load.server_pids.push_back(std::stoi(value));
-        else throw std::invalid_argument("unknown option " + name);
+        if (name == "--port")
+            arguments.load.port = static_cast<uint16_t>(std::stoi(value));
+        else if (name == "--key")
+            arguments.load.key = value;
+        else if (name == "--system")
+            arguments.load.system = value;
+        else if (name == "--path")
+            arguments.load.fixed_path = value;
+        else if (name == "--connections")
+            arguments.load.connections = std::stoul(value);
+        else if (name == "--seconds")
+            arguments.load.seconds = std::stod(value);
+        else if (name == "--items")
+            arguments.workload.item_count = std::stoull(value);
+        else if (name == "--first")
+            arguments.workload.first_created = std::stoull(value);
+        else if (name == "--zipfian")
+            arguments.workload.zipfian = value == "true";
+        else if (name == "--pid")
+            arguments.load.server_pids.push_back(std::stoi(value));
+        else
+            throw std::invalid_argument("unknown option " + name);
     }
     return arguments;
 }
@@ -56,8 +67,9 @@ int setup(const HttpLoadOptions& options) {
 int containers(const HttpLoadOptions& options, uint64_t count) {
     send_once(options, "POST", "dbs", "", "dbs", "", R"({"id":"many"})");
     for (uint64_t i = 0; i < count; ++i) {
-        const int status = send_once(options, "POST", "colls", "dbs/many", "dbs/many/colls", "",
-                                     fmt::format(R"({{"id":"c{}","partitionKey":{{"paths":["/pk"]}}}})", i));
+        const int status =
+            send_once(options, "POST", "colls", "dbs/many", "dbs/many/colls", "",
+                      fmt::format(R"({{"id":"c{}","partitionKey":{{"paths":["/pk"]}}}})", i));
         if (status != 201) {
             fmt::print(stderr, "container {} was answered with {}\n", i, status);
             return 1;
@@ -73,7 +85,8 @@ int main(int argc, char** argv) {
         Arguments arguments = read(argc, argv);
         const auto& words = arguments.words;
         if (words.size() == 1 && words[0] == "setup") return setup(arguments.load);
-        if (words.size() == 2 && words[0] == "containers") return containers(arguments.load, std::stoull(words[1]));
+        if (words.size() == 2 && words[0] == "containers")
+            return containers(arguments.load, std::stoull(words[1]));
         if (words.size() == 2 && words[0] == "load") {
             arguments.load.operations_max = std::stoull(words[1]);
             arguments.load.quiet = true;
@@ -84,11 +97,13 @@ int main(int argc, char** argv) {
             arguments.workload.name = words[1];
             return run_http_load(arguments.load, arguments.workload) == 0 ? 0 : 1;
         }
-        fmt::print(stderr,
-                   "usage: orrery_load [--port P] [--key K] [--items N] [--first N] [--zipfian true] [--seconds S]\n"
-                   "                   [--connections N] [--pid SERVER] [--system NAME] [--path FILE]\n"
-                   "                   setup | containers N | load N | run WORKLOAD\n"
-                   "--items: keys drawn from; --first: key of the first item created\n");
+        fmt::print(
+            stderr,
+            "usage: orrery_load [--port P] [--key K] [--items N] [--first N] [--zipfian true] "
+            "[--seconds S]\n"
+            "                   [--connections N] [--pid SERVER] [--system NAME] [--path FILE]\n"
+            "                   setup | containers N | load N | run WORKLOAD\n"
+            "--items: keys drawn from; --first: key of the first item created\n");
         return 2;
     } catch (const std::exception& error) {
         fmt::print(stderr, "orrery_load: {}\n", error.what());

@@ -1,6 +1,7 @@
 // The same workloads against PostgreSQL: JSONB, primary key, GIN index, prepared statements,
 // non-blocking connections from one thread.
-//   postgres_load --conninfo "host=… dbname=…" --items N [--zipfian true] setup | load N | run WORKLOAD
+//   postgres_load --conninfo "host=… dbname=…" --items N [--zipfian true] setup | load N | run
+//   WORKLOAD
 #include <fmt/format.h>
 #include <libpq-fe.h>
 #include <sys/epoll.h>
@@ -38,14 +39,22 @@ Options read(int argc, char** argv) {
         }
         if (i + 1 >= argc) throw std::invalid_argument(name + " needs a value");
         const std::string value = argv[++i];
-        if (name == "--conninfo") options.conninfo = value;
-        else if (name == "--connections") options.connections = std::stoul(value);
-        else if (name == "--seconds") options.seconds = std::stod(value);
-        else if (name == "--items") options.workload.item_count = std::stoull(value);
-        else if (name == "--first") options.workload.first_created = std::stoull(value);
-        else if (name == "--zipfian") options.workload.zipfian = value == "true";
-        else if (name == "--pid") options.pids.push_back(std::stoi(value));
-        else throw std::invalid_argument("unknown option " + name);
+        if (name == "--conninfo")
+            options.conninfo = value;
+        else if (name == "--connections")
+            options.connections = std::stoul(value);
+        else if (name == "--seconds")
+            options.seconds = std::stod(value);
+        else if (name == "--items")
+            options.workload.item_count = std::stoull(value);
+        else if (name == "--first")
+            options.workload.first_created = std::stoull(value);
+        else if (name == "--zipfian")
+            options.workload.zipfian = value == "true";
+        else if (name == "--pid")
+            options.pids.push_back(std::stoi(value));
+        else
+            throw std::invalid_argument("unknown option " + name);
     }
     return options;
 }
@@ -60,13 +69,15 @@ void run_sql(PGconn* connection, const char* sql) {
     PGresult* result = PQexec(connection, sql);
     const auto status = PQresultStatus(result);
     PQclear(result);
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) throw std::runtime_error(PQerrorMessage(connection));
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        throw std::runtime_error(PQerrorMessage(connection));
 }
 
 void setup(const Options& options) {
     PGconn* connection = open_connection(options);
     run_sql(connection, "DROP TABLE IF EXISTS items");
-    run_sql(connection, "CREATE TABLE items (pk text, id text, doc jsonb NOT NULL, PRIMARY KEY (pk, id))");
+    run_sql(connection,
+            "CREATE TABLE items (pk text, id text, doc jsonb NOT NULL, PRIMARY KEY (pk, id))");
     run_sql(connection, "CREATE INDEX items_doc ON items USING gin (doc)");
     PQfinish(connection);
 }
@@ -84,7 +95,8 @@ public:
         for (size_t i = 0; i < options.connections; ++i) {
             PGconn* connection = open_connection(options);
             prepare(connection, "read", "SELECT doc FROM items WHERE pk = $1 AND id = $2");
-            prepare(connection, "create", "INSERT INTO items (pk, id, doc) VALUES ($1, $2, $3::jsonb)");
+            prepare(connection, "create",
+                    "INSERT INTO items (pk, id, doc) VALUES ($1, $2, $3::jsonb)");
             prepare(connection, "upsert",
                     "INSERT INTO items (pk, id, doc) VALUES ($1, $2, $3::jsonb) "
                     "ON CONFLICT (pk, id) DO UPDATE SET doc = excluded.doc");
@@ -128,16 +140,19 @@ private:
         ++busy_;
         const auto step = workload_.next();
         const std::string id = item_id(step.key);
-        const std::string doc = step.operation == Operation::kCreate   ? item_json(step.key, 0)
-                                : step.operation == Operation::kUpsert ? item_json(step.key, ++version_)
-                                                                       : std::string();
+        const std::string doc = step.operation == Operation::kCreate ? item_json(step.key, 0)
+                                : step.operation == Operation::kUpsert
+                                    ? item_json(step.key, ++version_)
+                                    : std::string();
         const char* values[] = {id.c_str(), id.c_str(), doc.c_str()};
         slot.began_us = now_us();
         const char* name = step.operation == Operation::kRead     ? "read"
                            : step.operation == Operation::kCreate ? "create"
                            : step.operation == Operation::kUpsert ? "upsert"
                                                                   : "feed";
-        const int count = step.operation == Operation::kRead ? 2 : step.operation == Operation::kFeed ? 0 : 3;
+        const int count = step.operation == Operation::kRead   ? 2
+                          : step.operation == Operation::kFeed ? 0
+                                                               : 3;
         if (PQsendQueryPrepared(slot.connection, name, count, values, nullptr, nullptr, 0) != 1)
             throw std::runtime_error(PQerrorMessage(slot.connection));
         while (PQflush(slot.connection) == 1) {
@@ -145,7 +160,8 @@ private:
     }
 
     void advance(Slot& slot, Report& report, int64_t until) {
-        if (PQconsumeInput(slot.connection) != 1) throw std::runtime_error(PQerrorMessage(slot.connection));
+        if (PQconsumeInput(slot.connection) != 1)
+            throw std::runtime_error(PQerrorMessage(slot.connection));
         while (PQisBusy(slot.connection) == 0) {
             PGresult* result = PQgetResult(slot.connection);
             if (result == nullptr) {

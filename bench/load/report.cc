@@ -20,8 +20,8 @@ double client_cpu_seconds() {
            static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/// User and system time of a process, own and of children that ended; 0 when it is gone. The parent's
-/// number goes to `parent`.
+/// User and system time of a process, own and of children that ended; 0 when it is gone. The
+/// parent's number goes to `parent`.
 double process_ticks(const std::filesystem::path& folder, int& parent) {
     std::ifstream file(folder / "stat");
     std::string line;
@@ -63,7 +63,9 @@ double Report::server_cpu_seconds() const {
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
         int parent = 0;
         const double ticks = process_ticks(entry.path(), parent);
-        const auto given = [&](int pid) { return std::find(pids_.begin(), pids_.end(), pid) != pids_.end(); };
+        const auto given = [&](int pid) {
+            return std::find(pids_.begin(), pids_.end(), pid) != pids_.end();
+        };
         if (given(std::stoi(name)) || given(parent)) sum += ticks;
     }
     return sum / static_cast<double>(sysconf(_SC_CLK_TCK));
@@ -82,10 +84,12 @@ void Report::print() {
         return latencies_.empty() ? 0 : latencies_[static_cast<size_t>(p * (count - 1))];
     };
     fmt::print(
-        "{{\"system\":\"{}\",\"workload\":\"{}\",\"operations\":{},\"errors\":{},\"seconds\":{:.2f},"
-        "\"per_second\":{:.0f},\"p50_us\":{},\"p99_us\":{},\"server_cpu_us\":{:.1f},\"client_cpu_us\":{:.1f}{}}}\n",
-        system_, workload_, latencies_.size(), errors_, seconds, count / seconds, percentile(0.5), percentile(0.99),
-        (server_cpu_seconds() - server_cpu_start_) * 1e6 / count,
+        "{{\"system\":\"{}\",\"workload\":\"{}\",\"operations\":{},\"errors\":{},\"seconds\":{:.2f}"
+        ","
+        "\"per_second\":{:.0f},\"p50_us\":{},\"p99_us\":{},\"server_cpu_us\":{:.1f},\"client_cpu_"
+        "us\":{:.1f}{}}}\n",
+        system_, workload_, latencies_.size(), errors_, seconds, count / seconds, percentile(0.5),
+        percentile(0.99), (server_cpu_seconds() - server_cpu_start_) * 1e6 / count,
         (client_cpu_seconds() - client_cpu_start_) * 1e6 / count, notes_);
 }
 

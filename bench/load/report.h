@@ -9,8 +9,8 @@ namespace orrery::bench {
 /// Collects latencies and prints one JSON line.
 class Report {
 public:
-    /// CPU time of this process and of a server (each process given, and its children) is taken from
-    /// here on.
+    /// CPU time of this process and of a server (each process given, and its children) is taken
+    /// from here on.
     Report(std::string system, std::string workload, std::vector<int> server_pids);
     void add(int64_t latency_us, bool ok);
     /// More members for the line, e.g. `"items":1000`.

@@ -1,5 +1,5 @@
-// What RocksDB alone costs for the same gets and puts: an entry by id, the item itself, a log record.
-// One thread, no network, no JSON.
+// What RocksDB alone costs for the same gets and puts: an entry by id, the item itself, a log
+// record. One thread, no network, no JSON.
 //   rocksdb_load FOLDER [--items N] [--seconds S] [--cache-mb M]
 #include <fmt/format.h>
 #include <rocksdb/cache.h>
@@ -98,16 +98,22 @@ void measure(Database& database, const WorkloadOptions& options, double seconds,
 
 int main(int argc, char** argv) {
     try {
-        if (argc < 2) throw std::invalid_argument("usage: rocksdb_load FOLDER [--items N] [--seconds S] [--cache-mb M]");
+        if (argc < 2)
+            throw std::invalid_argument(
+                "usage: rocksdb_load FOLDER [--items N] [--seconds S] [--cache-mb M]");
         WorkloadOptions options;
         double seconds = 3;
         size_t cache_mb = 256;
         for (int i = 2; i + 1 < argc; i += 2) {
             const std::string name = argv[i];
-            if (name == "--items") options.item_count = std::stoull(argv[i + 1]);
-            else if (name == "--seconds") seconds = std::stod(argv[i + 1]);
-            else if (name == "--cache-mb") cache_mb = std::stoul(argv[i + 1]);
-            else throw std::invalid_argument("unknown option " + name);
+            if (name == "--items")
+                options.item_count = std::stoull(argv[i + 1]);
+            else if (name == "--seconds")
+                seconds = std::stod(argv[i + 1]);
+            else if (name == "--cache-mb")
+                cache_mb = std::stoul(argv[i + 1]);
+            else
+                throw std::invalid_argument("unknown option " + name);
         }
         Database database(argv[1], cache_mb << 20);
         for (uint64_t i = 0; i < options.item_count; ++i) database.put(i, 0, false);

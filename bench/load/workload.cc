@@ -23,10 +23,12 @@ uint64_t scramble(uint64_t v) {
 Workload::Workload(const WorkloadOptions& options)
     : options_(options), state_(scramble(options.seed + 1)), created_(options.first_created) {
     if (options_.zipfian) {
-        for (uint64_t i = 1; i <= options_.item_count; ++i) zeta_ += 1.0 / std::pow(static_cast<double>(i), kTheta);
+        for (uint64_t i = 1; i <= options_.item_count; ++i)
+            zeta_ += 1.0 / std::pow(static_cast<double>(i), kTheta);
         const double zeta2 = 1.0 + 1.0 / std::pow(2.0, kTheta);
         alpha_ = 1.0 / (1.0 - kTheta);
-        eta_ = (1.0 - std::pow(2.0 / static_cast<double>(options_.item_count), 1.0 - kTheta)) / (1.0 - zeta2 / zeta_);
+        eta_ = (1.0 - std::pow(2.0 / static_cast<double>(options_.item_count), 1.0 - kTheta)) /
+               (1.0 - zeta2 / zeta_);
     }
 }
 
@@ -41,7 +43,8 @@ uint64_t Workload::draw_key() {
     const double uz = u * zeta_;
     uint64_t rank = 0;
     if (uz >= 1.0 + std::pow(0.5, kTheta))
-        rank = static_cast<uint64_t>(static_cast<double>(options_.item_count) * std::pow(eta_ * u - eta_ + 1.0, alpha_));
+        rank = static_cast<uint64_t>(static_cast<double>(options_.item_count) *
+                                     std::pow(eta_ * u - eta_ + 1.0, alpha_));
     else if (uz >= 1.0)
         rank = 1;
     // Popular keys are spread over the key space.
@@ -53,13 +56,17 @@ Workload::Step Workload::next() {
     if (name == "read") return {Operation::kRead, draw_key()};
     if (name == "create") return {Operation::kCreate, created_++};
     if (name == "upsert") return {Operation::kUpsert, draw_key()};
-    if (name == "mix95") return {random() % 100 < 95 ? Operation::kRead : Operation::kUpsert, draw_key()};
-    if (name == "mix50") return {random() % 100 < 50 ? Operation::kRead : Operation::kUpsert, draw_key()};
+    if (name == "mix95")
+        return {random() % 100 < 95 ? Operation::kRead : Operation::kUpsert, draw_key()};
+    if (name == "mix50")
+        return {random() % 100 < 50 ? Operation::kRead : Operation::kUpsert, draw_key()};
     if (name == "feed") return {Operation::kFeed, 0};
     throw std::invalid_argument("unknown workload " + name);
 }
 
-std::string item_id(uint64_t key) { return fmt::format("item{:010}", key); }
+std::string item_id(uint64_t key) {
+    return fmt::format("item{:010}", key);
+}
 
 std::string item_json(uint64_t key, uint64_t version) {
     constexpr uint64_t kTexts = 14;

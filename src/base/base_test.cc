@@ -17,8 +17,16 @@ namespace orrery {
 namespace {
 
 TEST(BytesTest, DelimitedKeepsOrderAndRoundTrips) {
-    std::vector<std::string> inputs = {"", std::string(1, '\0'), std::string("\0\0", 2), "a", std::string("a\0", 2),
-                                       std::string("a\0b", 3), "ab", "b", "\xFF", std::string("\0\xFF", 2)};
+    std::vector<std::string> inputs = {"",
+                                       std::string(1, '\0'),
+                                       std::string("\0\0", 2),
+                                       "a",
+                                       std::string("a\0", 2),
+                                       std::string("a\0b", 3),
+                                       "ab",
+                                       "b",
+                                       "\xFF",
+                                       std::string("\0\xFF", 2)};
     std::sort(inputs.begin(), inputs.end());
     std::string previous;
     for (const auto& input : inputs) {
@@ -36,7 +44,8 @@ TEST(BytesTest, DelimitedKeepsOrderAndRoundTrips) {
 }
 
 TEST(BytesTest, DelimitedRefusesDamage) {
-    for (const std::string& bad : {std::string("abc"), std::string("a\0", 2), std::string("a\0b\0\0", 5)}) {
+    for (const std::string& bad :
+         {std::string("abc"), std::string("a\0", 2), std::string("a\0b\0\0", 5)}) {
         std::string_view rest = bad;
         EXPECT_EQ(take_delimited(rest), std::nullopt);
     }
@@ -110,7 +119,8 @@ TEST(HashTest, PublishedVectors) {
     EXPECT_EQ(h[1], 0x5b1e906a48ae1d19ULL);
     std::string input;
     for (char c = 0; c < 15; ++c) input.push_back(c);
-    EXPECT_EQ(siphash({0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL}, input), 0xa129ca6149be45e5ULL);
+    EXPECT_EQ(siphash({0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL}, input),
+              0xa129ca6149be45e5ULL);
 }
 
 TEST(ClockTest, HttpDates) {

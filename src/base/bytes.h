@@ -121,7 +121,8 @@ private:
 };
 
 /// Order-preserving, self-delimiting form of arbitrary bytes: 00 becomes 00 FF, the end is 00 00.
-/// append_delimited(a) < append_delimited(b) exactly when a < b, and neither is a prefix of the other.
+/// append_delimited(a) < append_delimited(b) exactly when a < b, and neither is a prefix of the
+/// other.
 void append_delimited(std::string& out, std::string_view bytes);
 /// Reads one delimited string from the front of `in` and removes it; nullopt when malformed.
 std::optional<std::string> take_delimited(std::string_view& in);

@@ -8,17 +8,17 @@ namespace orrery::detail {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 }
 
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        if (!(condition)) [[unlikely]]                                                       \
-            ::orrery::detail::check_failed(#condition, __FILE__, __LINE__);                  \
+#define CHECK(condition)                                                    \
+    do {                                                                    \
+        if (!(condition)) [[unlikely]]                                      \
+            ::orrery::detail::check_failed(#condition, __FILE__, __LINE__); \
     } while (false)
 
 #ifdef ORRERY_DCHECKS
 #define DCHECK(condition) CHECK(condition)
 #else
-#define DCHECK(condition)                \
-    do {                                 \
-        if (false) (void)(condition);    \
+#define DCHECK(condition)             \
+    do {                              \
+        if (false) (void)(condition); \
     } while (false)
 #endif

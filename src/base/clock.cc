@@ -44,18 +44,18 @@ std::string format_http_date(int64_t unix_seconds) {
     const hh_mm_ss clock(time - day);
     const weekday week(day);
     char out[40];
-    const int n = std::snprintf(out, sizeof out, "%s, %02u %s %04d %02d:%02d:%02d GMT",
-                                kDays[week.c_encoding()].data(), static_cast<unsigned>(date.day()),
-                                kMonths[static_cast<unsigned>(date.month()) - 1].data(),
-                                static_cast<int>(date.year()), static_cast<int>(clock.hours().count()),
-                                static_cast<int>(clock.minutes().count()),
-                                static_cast<int>(clock.seconds().count()));
+    const int n = std::snprintf(
+        out, sizeof out, "%s, %02u %s %04d %02d:%02d:%02d GMT", kDays[week.c_encoding()].data(),
+        static_cast<unsigned>(date.day()), kMonths[static_cast<unsigned>(date.month()) - 1].data(),
+        static_cast<int>(date.year()), static_cast<int>(clock.hours().count()),
+        static_cast<int>(clock.minutes().count()), static_cast<int>(clock.seconds().count()));
     return std::string(out, static_cast<size_t>(n));
 }
 
 std::optional<int64_t> parse_http_date(std::string_view text) {
     // Fixed columns: "Thu, 27 Apr 2017 00:51:12 GMT"
-    if (text.size() != 29 || text[3] != ',' || text[19] != ':' || text[22] != ':') return std::nullopt;
+    if (text.size() != 29 || text[3] != ',' || text[19] != ':' || text[22] != ':')
+        return std::nullopt;
     if (!equals_ignore_case(text.substr(26), "GMT") && !equals_ignore_case(text.substr(26), "UTC"))
         return std::nullopt;
     int month = 0;
@@ -69,10 +69,12 @@ std::optional<int64_t> parse_http_date(std::string_view text) {
     if (month == 0 || !day || !year || !hour || !minute || !second) return std::nullopt;
     if (*hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
     using namespace std::chrono;
-    const year_month_day date(std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(month)),
+    const year_month_day date(std::chrono::year(*year),
+                              std::chrono::month(static_cast<unsigned>(month)),
                               std::chrono::day(static_cast<unsigned>(*day)));
     if (!date.ok()) return std::nullopt;
-    return (sys_days(date).time_since_epoch() + hours(*hour) + minutes(*minute) + seconds(*second)) /
+    return (sys_days(date).time_since_epoch() + hours(*hour) + minutes(*minute) +
+            seconds(*second)) /
            seconds(1);
 }
 

@@ -25,7 +25,9 @@ int hex_value(char c) {
     return -1;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
 
 }  // namespace
 
@@ -133,7 +135,8 @@ void append_percent_encoded(std::string& out, std::string_view bytes) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     for (const char c : bytes) {
         const bool unreserved = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                                (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+                                (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
+                                c == '~';
         if (unreserved) {
             out.push_back(c);
         } else {

@@ -8,7 +8,9 @@
 namespace orrery {
 
 std::string base64_encode(std::string_view bytes);
-constexpr size_t base64_size(size_t byte_count) { return (byte_count + 2) / 3 * 4; }
+constexpr size_t base64_size(size_t byte_count) {
+    return (byte_count + 2) / 3 * 4;
+}
 /// Writes base64_size(bytes.size()) characters.
 void base64_encode_to(char* out, std::string_view bytes);
 /// Standard alphabet, padding required; nullopt when malformed.

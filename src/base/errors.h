@@ -50,7 +50,7 @@ Error shared_database_full(std::string message);
 Error logical_partition_full(std::string message);
 
 // 404, 405, 408, 409, 410, 412, 413, 415
-Error not_found();                 ///< the item itself
+Error not_found();                                ///< the item itself
 Error resource_not_found(std::string_view what);  ///< database, user, script, route …: 404/0
 Error owner_not_found(std::string_view what);     ///< the parent is missing: 404/1003
 Error session_not_available();

@@ -29,7 +29,8 @@ uint64_t mix64(uint64_t k) {
 /// Up to 8 trailing bytes as a little-endian number.
 uint64_t load_tail(const char* p, size_t count) {
     uint64_t v = 0;
-    for (size_t i = 0; i < count; ++i) v |= static_cast<uint64_t>(static_cast<uint8_t>(p[i])) << (8 * i);
+    for (size_t i = 0; i < count; ++i)
+        v |= static_cast<uint64_t>(static_cast<uint8_t>(p[i])) << (8 * i);
     return v;
 }
 

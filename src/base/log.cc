@@ -19,16 +19,32 @@ spdlog::logger& logger() {
 
 void set_level(Level level) {
     switch (level) {
-        case Level::kDebug: logger().set_level(spdlog::level::debug); break;
-        case Level::kInfo: logger().set_level(spdlog::level::info); break;
-        case Level::kWarning: logger().set_level(spdlog::level::warn); break;
-        case Level::kError: logger().set_level(spdlog::level::err); break;
+        case Level::kDebug:
+            logger().set_level(spdlog::level::debug);
+            break;
+        case Level::kInfo:
+            logger().set_level(spdlog::level::info);
+            break;
+        case Level::kWarning:
+            logger().set_level(spdlog::level::warn);
+            break;
+        case Level::kError:
+            logger().set_level(spdlog::level::err);
+            break;
     }
 }
 
-void debug(std::string_view line) { logger().debug("{}", line); }
-void info(std::string_view line) { logger().info("{}", line); }
-void warning(std::string_view line) { logger().warn("{}", line); }
-void error(std::string_view line) { logger().error("{}", line); }
+void debug(std::string_view line) {
+    logger().debug("{}", line);
+}
+void info(std::string_view line) {
+    logger().info("{}", line);
+}
+void warning(std::string_view line) {
+    logger().warn("{}", line);
+}
+void error(std::string_view line) {
+    logger().error("{}", line);
+}
 
 }  // namespace orrery::log

@@ -55,9 +55,9 @@ private:
 template <typename T>
 class [[nodiscard]] Result {
 public:
-    Result(T value) : value_(std::move(value)) {}                     // NOLINT: implicit by design
+    Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit by design
     Result(Status status) : status_(std::move(status)) { CHECK(!status_.ok()); }  // NOLINT
-    Result(Error error) : status_(std::move(error)) {}                // NOLINT
+    Result(Error error) : status_(std::move(error)) {}                            // NOLINT
 
     bool ok() const { return value_.has_value(); }
     const Error& error() const { return status_.error(); }
@@ -99,8 +99,8 @@ private:
     declaration = std::move(ORRERY_CONCAT(try_result_, __LINE__)).value()
 
 /// TRY_STATUS(expression): returns the error of a Status, if it has one.
-#define TRY_STATUS(expression)                                                   \
-    do {                                                                         \
+#define TRY_STATUS(expression)                                                         \
+    do {                                                                               \
         if (::orrery::Status try_status = (expression); !try_status.ok()) [[unlikely]] \
-            return try_status;                                                   \
+            return try_status;                                                         \
     } while (false)

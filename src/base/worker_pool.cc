@@ -21,7 +21,9 @@ WorkerPool::WorkerPool(std::string name, size_t thread_count) {
     }
 }
 
-WorkerPool::~WorkerPool() { stop(); }
+WorkerPool::~WorkerPool() {
+    stop();
+}
 
 void WorkerPool::post(std::function<void()> task) {
     {

@@ -193,7 +193,7 @@ private:
     std::vector<std::string> abandoned_;      // guarded by write_mutex_; keys of moves
     std::mutex move_mutex_;  // held for a whole split or merge; before write_mutex_
     mutable std::shared_mutex mutex_;
-    State state_;         // guarded by mutex_
+    State state_;  // guarded by mutex_
     struct Peak {
         int64_t hour = 0;
         int64_t ru = 0;
@@ -201,7 +201,7 @@ private:
     std::map<uint32_t, Peak> peaks_;  // by offer number; guarded by mutex_
     int64_t storage_watched_ = 0;     // owned by the thread that watches
     std::map<uint32_t, std::vector<int64_t>> redistributed_us_;  // guarded by write_mutex_
-    std::string secret_;  // constant after load
+    std::string secret_;                                         // constant after load
 };
 
 OfferPtr make_offer(const records::Offer& record);

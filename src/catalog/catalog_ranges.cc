@@ -288,8 +288,7 @@ Status CatalogImpl::carry_out(RangeMove& move, RangeProgress& progress) {
 
 /// One commit: the last changes, the map, the sources' end.
 Status CatalogImpl::switch_ranges(RangeMove& move, partition::PartitionMove& moving) {
-    DatabaseNode* database =
-        state_.databases.find_number(move.container->rid.database.number);
+    DatabaseNode* database = state_.databases.find_number(move.container->rid.database.number);
     ContainerNode* node = container_node(move.container->rid);
     if (node == nullptr) return Status(errors::resource_not_found("The container was deleted."));
     if (node->container->settings != move.container->settings) return Status(errors::retry_with());

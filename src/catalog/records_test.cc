@@ -76,8 +76,8 @@ TEST(CatalogRecords, GoldenValues) {
     EXPECT_EQ(hex_encode_upper(encode(partition())),
               "022A3B4C5D800000010101021FFF01FF02"
               "0807060504030201181716151413121102787D");
-    EXPECT_EQ(hex_encode_upper(encode(offer())),
-              "022A3B4C5D80000001" + version + "00" + "01A11F" + "0106" + "A11F" + "01" + "000000000000");
+    EXPECT_EQ(hex_encode_upper(encode(offer())), "022A3B4C5D80000001" + version + "00" + "01A11F" +
+                                                     "0106" + "A11F" + "01" + "000000000000");
     EXPECT_EQ(hex_encode_upper(encode(user())), "020175" + version + "02");
     EXPECT_EQ(hex_encode_upper(encode(permission())),
               "020170" + version + "01" + "0E6462732F64622F636F6C6C732F63" + "055B226B225D");

@@ -141,7 +141,8 @@ std::string Offer::json(std::optional<int64_t> current) const {
         fmt::format(R"({{"offerThroughput":{},"offerIsRUPerMinuteThroughputEnabled":false,)"
                     R"("offerMinimumThroughputParameters":{{"maxThroughputEverProvisioned":{},)"
                     R"("maxConsumedStorageEverInKB":{}}})",
-                    is_autoscale() ? current.value_or(*autoscale_max / 10) : value(), highest_ever, storage_kb_ever);
+                    is_autoscale() ? current.value_or(*autoscale_max / 10) : value(), highest_ever,
+                    storage_kb_ever);
     if (is_autoscale()) {
         content += fmt::format(R"(,"offerAutopilotSettings":{{"maxThroughput":{})", *autoscale_max);
         if (increment_percent)

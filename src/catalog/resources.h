@@ -110,11 +110,11 @@ using OfferPtr = std::shared_ptr<const Offer>;
 
 /// What an offer means for its resource at one moment.
 struct OfferState {
-    int64_t minimum = 0;           ///< it cannot be set lower
-    int64_t instant_maximum = 0;   ///< what the present physical partitions can give
-    bool pending = false;          ///< partitions are being split to give more
-    int64_t current = 0;           ///< RU/s that autoscale has scaled to; manual: the throughput
-    int64_t peak_of_hour = 0;      ///< the most of it since the hour began
+    int64_t minimum = 0;          ///< it cannot be set lower
+    int64_t instant_maximum = 0;  ///< what the present physical partitions can give
+    bool pending = false;         ///< partitions are being split to give more
+    int64_t current = 0;          ///< RU/s that autoscale has scaled to; manual: the throughput
+    int64_t peak_of_hour = 0;     ///< the most of it since the hour began
 };
 
 struct User {

@@ -44,7 +44,8 @@ Result<Account> Account::create(const AccountKeyTexts& keys, const AccountSettin
     const HmacKey primary(*primary_bytes);
     Account account;
     account.settings_ = settings;
-    const auto add = [&](const std::string& given, std::string_view purpose, bool read_only) -> Status {
+    const auto add = [&](const std::string& given, std::string_view purpose,
+                         bool read_only) -> Status {
         const std::string text = given.empty() ? derived_key(primary, purpose) : given;
         const auto bytes = base64_decode(text);
         if (!bytes || bytes->size() < kKeyBytesMin)

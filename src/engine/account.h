@@ -33,8 +33,8 @@ struct AccountSettings {
     meter::ChargeProfile charges = meter::ChargeProfile::kCurrent;
     bool throttled = true;  ///< false: budgets are kept but nobody is refused
     meter::Priority default_priority = meter::Priority::kHigh;
-    int64_t metadata_ru = 0;             ///< budget of metadata requests per second; 0: none
-    bool control_plane_limits = false;   ///< the service's limits per five minutes
+    int64_t metadata_ru = 0;            ///< budget of metadata requests per second; 0: none
+    bool control_plane_limits = false;  ///< the service's limits per five minutes
 };
 
 struct AccountKey {

@@ -17,11 +17,14 @@ using partition::EpkRange;
 std::optional<storage::Lsn> parse_lsn(std::string_view text) {
     storage::Lsn lsn = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), lsn);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    if (text.empty() || error != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
     return lsn;
 }
 
-EpkRange common(const EpkRange& a, const EpkRange& b) { return {std::max(a.min, b.min), std::min(a.max, b.max)}; }
+EpkRange common(const EpkRange& a, const EpkRange& b) {
+    return {std::max(a.min, b.min), std::min(a.max, b.max)};
+}
 
 /// A part of the feed and the range that serves it.
 struct Part {
@@ -31,12 +34,15 @@ struct Part {
 };
 
 /// After a split a position holds for all ranges that cover it.
-std::vector<Part> parts_of(const catalog::Container& container, const std::vector<ChangeFeedPosition>& positions) {
+std::vector<Part> parts_of(const catalog::Container& container,
+                           const std::vector<ChangeFeedPosition>& positions) {
     std::vector<Part> parts;
     for (const ChangeFeedPosition& position : positions)
         for (const PartitionRange* range : container.ranges->overlapping(position.range))
             parts.push_back(
-                {{common(position.range, range->partition->identity().range), position.after}, range, 0});
+                {{common(position.range, range->partition->identity().range), position.after},
+                 range,
+                 0});
     return parts;
 }
 
@@ -50,17 +56,16 @@ meter::Charge price_of(const partition::Change& change, const meter::Pricing& by
 
 }  // namespace
 
-Result<std::vector<ChangeFeedPosition>> Engine::change_feed_start(const catalog::Container& container,
-                                                                  const ChangeFeedRequest& request,
-                                                                  uint64_t scope) const {
+Result<std::vector<ChangeFeedPosition>> Engine::change_feed_start(
+    const catalog::Container& container, const ChangeFeedRequest& request, uint64_t scope) const {
     if (request.continuation.empty()) return std::vector<ChangeFeedPosition>{{request.range, 0}};
     const auto lsn = parse_lsn(request.continuation);
     if (!lsn) return continuations_.decode_changes(request.continuation, scope);
     for (const PartitionRange* range : container.ranges->overlapping(request.range)) {
         if (*lsn > range->partition->lsn())
             return errors::bad_request("The change feed position " + request.continuation +
-                                       " in If-None-Match is ahead of partition key range '" + range->id +
-                                       "', whose last change has number " +
+                                       " in If-None-Match is ahead of partition key range '" +
+                                       range->id + "', whose last change has number " +
                                        std::to_string(range->partition->lsn()) +
                                        ": it belongs to another container or range.");
     }
@@ -77,11 +82,12 @@ Result<ChangeFeedAnswer> Engine::read_changes(const catalog::Container& given,
     }
 }
 
-Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(const catalog::Container& container,
-                                                                const ChangeFeedRequest& request) const {
+Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(
+    const catalog::Container& container, const ChangeFeedRequest& request) const {
     // The positions of a feed over several ranges cover the whole of what was asked for then.
     std::string kind = "changes";
-    for (const std::string_view bound : {std::string_view(request.range.min), std::string_view(request.range.max)})
+    for (const std::string_view bound :
+         {std::string_view(request.range.min), std::string_view(request.range.max)})
         append_bytes(kind, bound);
     const uint64_t scope = scope_hash(container, request.range, kind, "");
     TRY(const auto start, change_feed_start(container, request, scope));
@@ -95,7 +101,8 @@ Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(const catalog::C
         if (request.from_now) {
             part.position.after = part.up_to;
         } else if (request.continuation.empty() && request.newer_than) {
-            TRY(part.position.after, part.range->partition->lsn_before(*view, *request.newer_than, part.up_to));
+            TRY(part.position.after,
+                part.range->partition->lsn_before(*view, *request.newer_than, part.up_to));
         }
     }
 
@@ -104,7 +111,8 @@ Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(const catalog::C
     const meter::Pricing by = pricing(request.bill);
     uint64_t bytes_left = limits::kResponsePageBytesMax;
     size_t read = 0;
-    for (; read < parts.size() && answer.changes.size() < request.items_max && bytes_left > 0; ++read) {
+    for (; read < parts.size() && answer.changes.size() < request.items_max && bytes_left > 0;
+         ++read) {
         Part& part = parts[read];
         if (const Status admitted = admit(*part.range, request.terms); !admitted.ok()) {
             if (read == 0) return admitted.error();

@@ -424,7 +424,8 @@ class Restarting {
 public:
     explicit Restarting(std::string folder)
         : clock_(1'700'000'000'000'000), cache_(1 << 20), workers_("test", 2) {
-        account_ = std::make_unique<Account>(std::move(Account::create({}, testing_support::TestEngine::unthrottled())).value());
+        account_ = std::make_unique<Account>(
+            std::move(Account::create({}, testing_support::TestEngine::unthrottled())).value());
         storage::StoreOptions options;
         options.folder = std::move(folder);
         options.clock = &clock_;

@@ -17,7 +17,8 @@ constexpr size_t kMacBytes = 16;
 
 Error bad_token() {
     return errors::bad_request(
-        "The continuation token in x-ms-continuation is invalid: it was altered, or it belongs to another request. "
+        "The continuation token in x-ms-continuation is invalid: it was altered, or it belongs to "
+        "another request. "
         "Start again without it.");
 }
 
@@ -34,7 +35,8 @@ Result<std::string> ContinuationTokens::open(std::string_view token) const {
     if (!bytes || bytes->size() <= kMacBytes) return bad_token();
     const std::string_view payload(bytes->data(), bytes->size() - kMacBytes);
     const auto mac = key_.sign(payload);
-    if (!equal_constant_time({mac.data(), kMacBytes}, std::string_view(*bytes).substr(payload.size())))
+    if (!equal_constant_time({mac.data(), kMacBytes},
+                             std::string_view(*bytes).substr(payload.size())))
         return bad_token();
     return std::string(payload);
 }
@@ -46,7 +48,8 @@ std::string ContinuationTokens::encode(const ContinuationPosition& position) con
     return seal(std::move(payload));
 }
 
-Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token, uint64_t expected_scope_hash) const {
+Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token,
+                                                        uint64_t expected_scope_hash) const {
     const Result<std::string> payload = open(token);
     if (!payload.ok()) return payload.error();
     ByteReader reader(*payload);
@@ -54,7 +57,8 @@ Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token, 
     ContinuationPosition position;
     position.scope_hash = reader.u64_le();
     position.docref = std::string(reader.bytes());
-    if (!reader.ok() || !reader.at_end() || kind != kFeed || position.scope_hash != expected_scope_hash)
+    if (!reader.ok() || !reader.at_end() || kind != kFeed ||
+        position.scope_hash != expected_scope_hash)
         return bad_token();
     return position;
 }
@@ -79,11 +83,13 @@ std::string ContinuationTokens::encode_changes(const std::vector<ChangeFeedPosit
     return seal(std::move(payload));
 }
 
-Result<std::vector<ChangeFeedPosition>> ContinuationTokens::decode_changes(std::string_view token,
-                                                                           uint64_t expected_scope_hash) const {
+Result<std::vector<ChangeFeedPosition>> ContinuationTokens::decode_changes(
+    std::string_view token, uint64_t expected_scope_hash) const {
     const Error invalid = errors::bad_request(
-        "The change feed position in If-None-Match is invalid: it was altered, or it belongs to another request. "
-        "Send the etag of an answer to the same request, '*' for changes from now on, or nothing for all of them.");
+        "The change feed position in If-None-Match is invalid: it was altered, or it belongs to "
+        "another request. "
+        "Send the etag of an answer to the same request, '*' for changes from now on, or nothing "
+        "for all of them.");
     const Result<std::string> payload = open(token);
     if (!payload.ok()) return invalid;
     ByteReader reader(*payload);
@@ -97,7 +103,8 @@ Result<std::vector<ChangeFeedPosition>> ContinuationTokens::decode_changes(std::
         position.after = reader.varint();
         positions.push_back(std::move(position));
     }
-    if (!reader.ok() || kind != kChanges || scope != expected_scope_hash || positions.empty()) return invalid;
+    if (!reader.ok() || kind != kChanges || scope != expected_scope_hash || positions.empty())
+        return invalid;
     return positions;
 }
 
@@ -107,8 +114,8 @@ size_t ContinuationTokens::payload_bytes(size_t token_bytes) {
     return bytes - std::min(bytes, kAround);
 }
 
-Result<ContinuationTokens::QueryToken> ContinuationTokens::decode_query(std::string_view token,
-                                                                        uint64_t expected_scope_hash) const {
+Result<ContinuationTokens::QueryToken> ContinuationTokens::decode_query(
+    std::string_view token, uint64_t expected_scope_hash) const {
     const Result<std::string> payload = open(token);
     if (!payload.ok()) return payload.error();
     ByteReader reader(*payload);
@@ -117,7 +124,8 @@ Result<ContinuationTokens::QueryToken> ContinuationTokens::decode_query(std::str
     QueryToken out;
     out.pass = reader.u64_le();
     out.position = std::string(reader.bytes());
-    if (!reader.ok() || !reader.at_end() || kind != kQuery || scope != expected_scope_hash) return bad_token();
+    if (!reader.ok() || !reader.at_end() || kind != kQuery || scope != expected_scope_hash)
+        return bad_token();
     return out;
 }
 

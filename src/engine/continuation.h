@@ -14,8 +14,8 @@ namespace orrery::engine {
 
 /// Where a feed or query goes on. Holds no partition ids, so it survives restart, split and merge.
 struct ContinuationPosition {
-    uint64_t scope_hash = 0;   ///< of container, scope and query: a token fits its own request only
-    std::string docref;        ///< last item that is done with
+    uint64_t scope_hash = 0;  ///< of container, scope and query: a token fits its own request only
+    std::string docref;       ///< last item that is done with
 };
 
 /// How far a part of a change feed has been read. A container's positions are LSNs; they stay
@@ -28,7 +28,8 @@ struct ChangeFeedPosition {
 /// Signed, stateless text form, safe in a header.
 class ContinuationTokens {
 public:
-    explicit ContinuationTokens(std::string_view secret) : key_("continuation:" + std::string(secret)) {}
+    explicit ContinuationTokens(std::string_view secret)
+        : key_("continuation:" + std::string(secret)) {}
     std::string encode(const ContinuationPosition& position) const;
     /// 400 when malformed, altered, or made for another request.
     Result<ContinuationPosition> decode(std::string_view token, uint64_t expected_scope_hash) const;
@@ -41,8 +42,10 @@ public:
     /// The longest position whose token has no more than `token_bytes` bytes.
     static size_t payload_bytes(size_t token_bytes);
     /// The same for change feeds over several ranges.
-    std::string encode_changes(const std::vector<ChangeFeedPosition>& positions, uint64_t scope_hash) const;
-    Result<std::vector<ChangeFeedPosition>> decode_changes(std::string_view token, uint64_t expected_scope_hash) const;
+    std::string encode_changes(const std::vector<ChangeFeedPosition>& positions,
+                               uint64_t scope_hash) const;
+    Result<std::vector<ChangeFeedPosition>> decode_changes(std::string_view token,
+                                                           uint64_t expected_scope_hash) const;
     Result<QueryToken> decode_query(std::string_view token, uint64_t expected_scope_hash) const;
 
 private:

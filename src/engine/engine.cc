@@ -23,7 +23,8 @@ constexpr uint64_t kTrimEvery = 10;
 constexpr size_t kTrimRecords = 20'000;
 
 /// Nothing was tried: each operation is told the same, the request costs what a refusal costs.
-TransactionAnswer refused(const Error& error, size_t operations, const catalog::PartitionRange& range) {
+TransactionAnswer refused(const Error& error, size_t operations,
+                          const catalog::PartitionRange& range) {
     TransactionAnswer answer;
     answer.refused = true;
     answer.touched = {range.id, range.partition->lsn()};
@@ -39,16 +40,23 @@ TransactionAnswer refused(const Error& error, size_t operations, const catalog::
 }  // namespace
 
 Engine::Engine(const Deps& deps)
-    : deps_(deps), tokens_(deps.catalog, deps.clock), continuations_(deps.catalog.signing_secret()), passes_(deps.clock), partitions_(deps.catalog, deps.clock) {
+    : deps_(deps),
+      tokens_(deps.catalog, deps.clock),
+      continuations_(deps.catalog.signing_secret()),
+      passes_(deps.clock),
+      partitions_(deps.catalog, deps.clock) {
     if (const int64_t ru = deps.account.settings().metadata_ru; ru > 0) {
         meter::PoolRates rates;
         rates.units_per_us = ru * meter::kUnitsPerUsPerRu;
         metadata_budget_ = std::make_unique<meter::PartitionBudget>();
-        metadata_budget_->install(std::make_shared<meter::Pool>(rates, deps.clock.monotonic_us(), nullptr));
+        metadata_budget_->install(
+            std::make_shared<meter::Pool>(rates, deps.clock.monotonic_us(), nullptr));
     }
 }
 
-Engine::~Engine() { stop_background(); }
+Engine::~Engine() {
+    stop_background();
+}
 
 void Engine::stop_background() {
     {
@@ -63,13 +71,15 @@ void Engine::stop_background() {
     passes_.clear();
 }
 
-std::optional<PointAnswer> Engine::read_cached(const catalog::Container& container, std::string_view epk,
-                                               std::string_view id, std::string_view if_none_match,
+std::optional<PointAnswer> Engine::read_cached(const catalog::Container& container,
+                                               std::string_view epk, std::string_view id,
+                                               std::string_view if_none_match,
                                                const RequestTerms& terms) const {
     const auto& range = container.ranges->of_epk(epk);
     if (const Status admitted = admit(range, terms); !admitted.ok()) {
         auto answer = refused(admitted.error(), 1, range);
-        return PointAnswer{std::move(answer.result.results.front()), answer.total, std::move(answer.touched)};
+        return PointAnswer{std::move(answer.result.results.front()), answer.total,
+                           std::move(answer.touched)};
     }
     auto result = range.partition->read_cached(epk, id, if_none_match);
     if (!result) return std::nullopt;
@@ -85,7 +95,8 @@ Status Engine::admit(const catalog::PartitionRange& range, const RequestTerms& t
     return Status(errors::request_rate_too_large(verdict.retry_after_ms));
 }
 
-void Engine::settle(const catalog::PartitionRange& range, const RequestTerms& terms, meter::Charge charge) const {
+void Engine::settle(const catalog::PartitionRange& range, const RequestTerms& terms,
+                    meter::Charge charge) const {
     if (!terms.exempt) range.budget->settle(deps_.clock.monotonic_us(), terms.traffic, charge);
 }
 
@@ -110,7 +121,8 @@ Status Engine::admit_metadata(MetadataKind kind) const {
 }
 
 void Engine::settle_metadata(meter::Charge charge) const {
-    if (metadata_budget_ != nullptr) metadata_budget_->settle(deps_.clock.monotonic_us(), {}, charge);
+    if (metadata_budget_ != nullptr)
+        metadata_budget_->settle(deps_.clock.monotonic_us(), {}, charge);
 }
 
 void Engine::execute(const catalog::ContainerPtr& container, partition::Transaction transaction,
@@ -118,21 +130,22 @@ void Engine::execute(const catalog::ContainerPtr& container, partition::Transact
     const auto& range = container->ranges->of_epk(transaction.epk);
     if (const Status admitted = admit(range, terms); !admitted.ok())
         return done(refused(admitted.error(), transaction.operations.size(), range));
-    range.partition->execute(
-        std::move(transaction),
-        [this, container, &range, terms, done = std::move(done)](partition::TransactionResult result) {
-            TransactionAnswer answer;
-            // A partition's rid prefix is its range's number. Not the range that was asked: it may have moved.
-            answer.touched = {std::to_string(result.range_number), result.lsn};
-            answer.charges.reserve(result.results.size());
-            for (const auto& operation : result.results) {
-                answer.charges.push_back(price(operation, terms));
-                answer.total += answer.charges.back();
-            }
-            answer.result = std::move(result);
-            settle(range, terms, answer.total);
-            done(std::move(answer));
-        });
+    range.partition->execute(std::move(transaction),
+                             [this, container, &range, terms,
+                              done = std::move(done)](partition::TransactionResult result) {
+                                 TransactionAnswer answer;
+                                 // A partition's rid prefix is its range's number. Not the range
+                                 // that was asked: it may have moved.
+                                 answer.touched = {std::to_string(result.range_number), result.lsn};
+                                 answer.charges.reserve(result.results.size());
+                                 for (const auto& operation : result.results) {
+                                     answer.charges.push_back(price(operation, terms));
+                                     answer.total += answer.charges.back();
+                                 }
+                                 answer.result = std::move(result);
+                                 settle(range, terms, answer.total);
+                                 done(std::move(answer));
+                             });
 }
 
 Result<Engine::Routed> Engine::route(const catalog::Container& given) const {
@@ -155,11 +168,13 @@ Result<Engine::Routed> Engine::route(const catalog::Container& given) const {
 uint64_t Engine::scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                             std::string_view query, std::string_view parameters) const {
     std::string text = container.rid_text;
-    // Ranges split and merge while a client reads on: the position says where it stands. A key stays.
+    // Ranges split and merge while a client reads on: the position says where it stands. A key
+    // stays.
     const bool one_key = !range.min.empty() && range == partition::range_of_key(range.min);
     const partition::EpkRange whole;
     const partition::EpkRange& scope = one_key ? range : whole;
-    for (const std::string_view part : {std::string_view(scope.min), std::string_view(scope.max), query, parameters}) {
+    for (const std::string_view part :
+         {std::string_view(scope.min), std::string_view(scope.max), query, parameters}) {
         text.push_back('\n');
         append_bytes(text, part);
     }
@@ -167,7 +182,8 @@ uint64_t Engine::scope_hash(const catalog::Container& container, const partition
 }
 
 template <typename FeedLike>
-void Engine::settle_feed(FeedLike& answer, const std::vector<const catalog::PartitionRange*>& ranges,
+void Engine::settle_feed(FeedLike& answer,
+                         const std::vector<const catalog::PartitionRange*>& ranges,
                          const RequestTerms& terms, const meter::Pricing& by) const {
     const meter::Charge items = answer.charge;
     answer.charge = meter::feed_page(items, by);
@@ -177,7 +193,8 @@ void Engine::settle_feed(FeedLike& answer, const std::vector<const catalog::Part
     }
     // What the least of a page adds is the last partition's.
     if (!answer.range_charges.empty())
-        answer.range_charges.back().charge.units += answer.charge.units - (terms.strong ? 2 : 1) * items.units;
+        answer.range_charges.back().charge.units +=
+            answer.charge.units - (terms.strong ? 2 : 1) * items.units;
     for (const RangeCharge& part : answer.range_charges)
         for (const auto* range : ranges)
             if (range->number == part.range) {
@@ -185,10 +202,12 @@ void Engine::settle_feed(FeedLike& answer, const std::vector<const catalog::Part
                 break;
             }
 }
-template void Engine::settle_feed(ChangeFeedAnswer&, const std::vector<const catalog::PartitionRange*>&,
+template void Engine::settle_feed(ChangeFeedAnswer&,
+                                  const std::vector<const catalog::PartitionRange*>&,
                                   const RequestTerms&, const meter::Pricing&) const;
 
-Result<FeedAnswer> Engine::read_feed(const catalog::Container& given, const FeedRequest& request) const {
+Result<FeedAnswer> Engine::read_feed(const catalog::Container& given,
+                                     const FeedRequest& request) const {
     TRY(const Routed routed, route(given));
     const catalog::Container& container = *routed.container;
     const uint64_t scope = scope_hash(container, request.range, "", "");
@@ -241,7 +260,8 @@ Result<FeedAnswer> Engine::read_feed(const catalog::Container& given, const Feed
         if (!page.resume_after.empty() ||
             (!last_range && (answer.items.size() >= request.items_max || bytes_left == 0))) {
             answer.continuation = continue_after(
-                page.resume_after.empty() ? std::string(answer.items.back().docref.bytes()) : page.resume_after);
+                page.resume_after.empty() ? std::string(answer.items.back().docref.bytes())
+                                          : page.resume_after);
             break;
         }
     }
@@ -249,7 +269,8 @@ Result<FeedAnswer> Engine::read_feed(const catalog::Container& given, const Feed
     return answer;
 }
 
-Status Engine::delete_partition_key(const catalog::Container& container, std::string_view epk) const {
+Status Engine::delete_partition_key(const catalog::Container& container,
+                                    std::string_view epk) const {
     return container.ranges->of_epk(epk).partition->delete_logical_partition(epk);
 }
 
@@ -327,7 +348,8 @@ void Engine::background_loop() {
         passes_.remove_old();
         if (const Status watched = deps_.catalog.watch_throughput();
             !watched.ok() && deps_.store.health().ok())
-            log::warning("a throughput that storage has outgrown could not be raised: " + watched.error().message);
+            log::warning("a throughput that storage has outgrown could not be raised: " +
+                         watched.error().message);
         for (const auto& container : deps_.catalog.all_containers()) {
             for (const auto& range : container->ranges->ranges)
                 range.budget->pay_owed(deps_.clock.monotonic_us());

@@ -78,8 +78,8 @@ struct ChangeFeedRequest {
 };
 struct ChangeFeedAnswer {
     std::vector<partition::Change> changes;
-    std::string position;       ///< where to go on, always; what an etag says
-    bool nothing_new = false;   ///< no changes, and none were left to look at
+    std::string position;      ///< where to go on, always; what an etag says
+    bool nothing_new = false;  ///< no changes, and none were left to look at
     meter::Charge charge;
     std::vector<RangeCharge> range_charges;  ///< add up to the charge
     Touched touched;
@@ -93,11 +93,11 @@ struct QueryRequest {
     bool over_container = false;          ///< the request names neither a key nor a range
     std::string continuation;
     uint32_t items_max = 100;
-    std::function<bool()> cancelled;  ///< true once nobody waits for the answer; may be empty
-    size_t token_bytes_max = 12 << 10; ///< of the continuation token
-    bool use_index = true;            ///< false: as if nothing were indexed, for comparison
+    std::function<bool()> cancelled;    ///< true once nobody waits for the answer; may be empty
+    size_t token_bytes_max = 12 << 10;  ///< of the continuation token
+    bool use_index = true;              ///< false: as if nothing were indexed, for comparison
     RequestTerms terms;
-    meter::Bill* bill = nullptr;      ///< itemises the charge
+    meter::Bill* bill = nullptr;  ///< itemises the charge
 };
 struct QueryAnswer {
     query::PageAnswer page;
@@ -131,8 +131,9 @@ public:
     const ResourceTokens& tokens() const { return tokens_; }
 
     /// A point read from memory only; nullopt: the disk is needed, use execute(). Never blocks.
-    std::optional<PointAnswer> read_cached(const catalog::Container& container, std::string_view epk,
-                                           std::string_view id, std::string_view if_none_match,
+    std::optional<PointAnswer> read_cached(const catalog::Container& container,
+                                           std::string_view epk, std::string_view id,
+                                           std::string_view if_none_match,
                                            const RequestTerms& terms = {}) const;
 
     /// Runs a transaction on the partition of its key. `done` may be called on any thread.
@@ -148,11 +149,14 @@ public:
     /// 429 when the physical partition's throughput is used up; nothing may be changed then.
     Status admit(const catalog::PartitionRange& range, const RequestTerms& terms) const;
     /// Takes the charge of admitted work from the partition's throughput.
-    void settle(const catalog::PartitionRange& range, const RequestTerms& terms, meter::Charge charge) const;
+    void settle(const catalog::PartitionRange& range, const RequestTerms& terms,
+                meter::Charge charge) const;
     /// What an operation costs, whatever became of it.
     meter::Charge price(const partition::OperationResult& result, const RequestTerms& terms,
                         meter::Bill* bill = nullptr) const;
-    meter::Pricing pricing(meter::Bill* bill) const { return {deps_.account.settings().charges, bill}; }
+    meter::Pricing pricing(meter::Bill* bill) const {
+        return {deps_.account.settings().charges, bill};
+    }
 
     /// A container's ranges and a view that fit together: when the view was made, no partition had
     /// moved. Ranges may be others than those of the container that the request found: all reads of
@@ -170,24 +174,27 @@ public:
     const PartitionKeeper& partitions() const { return partitions_; }
 
     /// A page of items in docref order. Worker thread.
-    Result<FeedAnswer> read_feed(const catalog::Container& container, const FeedRequest& request) const;
+    Result<FeedAnswer> read_feed(const catalog::Container& container,
+                                 const FeedRequest& request) const;
 
     /// A page of the change feed. Worker thread.
     Result<ChangeFeedAnswer> read_changes(const catalog::Container& container,
                                           const ChangeFeedRequest& request) const;
 
     /// A page of a query. Worker thread.
-    Result<QueryAnswer> query(const catalog::Container& container, const QueryRequest& request) const;
+    Result<QueryAnswer> query(const catalog::Container& container,
+                              const QueryRequest& request) const;
 
     // Parts of query(), for those who run one elsewhere.
     Status admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
                        const RequestTerms& terms) const;
     /// Fills in charges and takes them from the budgets.
-    void settle_query(QueryAnswer& answer, const std::vector<const catalog::PartitionRange*>& ranges,
+    void settle_query(QueryAnswer& answer,
+                      const std::vector<const catalog::PartitionRange*>& ranges,
                       const QueryRequest& request) const;
 
-    /// 429 when metadata requests have a budget and it is used up, or the control plane's limits are
-    /// on and reached.
+    /// 429 when metadata requests have a budget and it is used up, or the control plane's limits
+    /// are on and reached.
     Status admit_metadata(MetadataKind kind) const;
     void settle_metadata(meter::Charge charge) const;
 
@@ -220,7 +227,8 @@ private:
                         std::string_view query, std::string_view parameters) const;
     /// Background work may run on the range now.
     bool leftovers(const catalog::PartitionRange& range) const {
-        return !deps_.account.settings().throttled || range.budget->has_leftovers(deps_.clock.monotonic_us());
+        return !deps_.account.settings().throttled ||
+               range.budget->has_leftovers(deps_.clock.monotonic_us());
     }
     void background_loop();
     void trim_logs();

@@ -43,8 +43,9 @@ public:
         catalog::ThroughputSettings own = throughput;
         own.throttled = settings.throttled;
         own.partition_ru_max = range_limits.throughput;
-        auto catalog = catalog::Catalog::load(
-            {*store_, cache_, workers_, clock_, query::compile_computed_properties, own, range_limits});
+        auto catalog =
+            catalog::Catalog::load({*store_, cache_, workers_, clock_,
+                                    query::compile_computed_properties, own, range_limits});
         CHECK(catalog.ok());
         catalog_ = std::move(catalog).value();
         CHECK(store_->start().ok());

@@ -8,7 +8,8 @@
 
 namespace orrery::engine {
 
-/// HMAC-SHA256 with one key, prepared once: a signature costs two short hashes. Immutable, thread-safe.
+/// HMAC-SHA256 with one key, prepared once: a signature costs two short hashes. Immutable,
+/// thread-safe.
 class HmacKey {
 public:
     explicit HmacKey(std::string_view key);

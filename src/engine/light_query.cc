@@ -74,14 +74,15 @@ HeavyTexts& heavy_texts() {
 }
 
 /// False: a worker must do it.
-Result<bool> run(const Engine& engine, const catalog::Container& given,
-                 const QueryRequest& request, storage::ReadBudget& budget, QueryAnswer& answer) {
+Result<bool> run(const Engine& engine, const catalog::Container& given, const QueryRequest& request,
+                 storage::ReadBudget& budget, QueryAnswer& answer) {
     const Clock& clock = engine.clock();
     const int64_t started = clock.monotonic_us();
     TRY(const Engine::Routed routed, engine.route(given));
     const catalog::Container& container = *routed.container;
     auto [view, settings] = routed.view_and_settings();
-    TRY(const auto compiled, query::compile(request.text, settings->indexing.computed, settings->space));
+    TRY(const auto compiled,
+        query::compile(request.text, settings->indexing.computed, settings->space));
     TRY_STATUS(compiled->check_runnable());
     if (!is_light(*compiled)) return false;
     query::Environment environment;

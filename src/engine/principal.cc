@@ -6,27 +6,34 @@ namespace orrery::engine {
 namespace {
 
 bool is_write(Access access) {
-    return access == Access::kMetadataWrite || access == Access::kItemWrite || access == Access::kItemCreate;
+    return access == Access::kMetadataWrite || access == Access::kItemWrite ||
+           access == Access::kItemCreate;
 }
 
 Status authorize_token(const TokenScope& scope, Access access, const AccessTarget& target) {
     if (access == Access::kAccountRead) return {};
-    if (access == Access::kMetadataRead || access == Access::kMetadataWrite || target.container == nullptr)
-        return Status(errors::forbidden(
-            "The resource token gives access to one container's items only. Use an account key for this request."));
+    if (access == Access::kMetadataRead || access == Access::kMetadataWrite ||
+        target.container == nullptr)
+        return Status(
+            errors::forbidden("The resource token gives access to one container's items only. Use "
+                              "an account key for this request."));
     if (!(target.container->rid == scope.container))
         return Status(errors::forbidden("The resource token was issued for another container."));
     if (access == Access::kContainerRead) return {};
     if (is_write(access) && scope.mode == catalog::PermissionMode::kRead)
-        return Status(errors::forbidden("The resource token has permission mode Read; writing needs mode All."));
+        return Status(errors::forbidden(
+            "The resource token has permission mode Read; writing needs mode All."));
     if (!scope.item_id.empty() && access == Access::kItemCreate)
-        return Status(errors::forbidden("The resource token allows one item only; it cannot create items."));
+        return Status(
+            errors::forbidden("The resource token allows one item only; it cannot create items."));
     if (!scope.item_id.empty() && (access == Access::kFeedRead || target.item_id != scope.item_id))
         return Status(errors::forbidden("The resource token was issued for another item."));
     if (scope.epk) {
         // A prefix scope of a hierarchical key covers every key below it. The empty key (containers
         // with a system key) is a key of its own, though every key starts with it.
-        const bool inside = target.epk && (scope.epk->empty() ? target.epk->empty() : target.epk->starts_with(*scope.epk));
+        const bool inside =
+            target.epk &&
+            (scope.epk->empty() ? target.epk->empty() : target.epk->starts_with(*scope.epk));
         if (!inside)
             return Status(errors::forbidden(
                 "The resource token is limited to one partition key value; send it in the header "
@@ -39,13 +46,16 @@ Status authorize_token(const TokenScope& scope, Access access, const AccessTarge
 
 Status authorize(const Principal& principal, Access access, const AccessTarget& target) {
     switch (principal.kind) {
-        case Principal::Kind::kMaster: return {};
+        case Principal::Kind::kMaster:
+            return {};
         case Principal::Kind::kReadOnly:
             if (is_write(access))
-                return Status(errors::forbidden(
-                    "The request was signed with a read-only key. Use the primary or secondary key to write."));
+                return Status(
+                    errors::forbidden("The request was signed with a read-only key. Use the "
+                                      "primary or secondary key to write."));
             return {};
-        case Principal::Kind::kToken: return authorize_token(principal.scope, access, target);
+        case Principal::Kind::kToken:
+            return authorize_token(principal.scope, access, target);
     }
     return Status(errors::forbidden("Unknown principal."));
 }

@@ -26,14 +26,14 @@ struct Principal {
 };
 
 enum class Access : uint8_t {
-    kAccountRead,    ///< the account document
-    kMetadataRead,   ///< databases, offers, users, …
+    kAccountRead,   ///< the account document
+    kMetadataRead,  ///< databases, offers, users, …
     kMetadataWrite,
     kContainerRead,  ///< the container's definition and ranges
     kItemRead,
     kItemWrite,
-    kItemCreate,     ///< create and upsert: the id is in the body
-    kFeedRead,       ///< feeds and queries over many items
+    kItemCreate,  ///< create and upsert: the id is in the body
+    kFeedRead,    ///< feeds and queries over many items
 };
 
 struct AccessTarget {

@@ -26,8 +26,8 @@ struct BoundQuery {
     std::shared_ptr<const catalog::RangeMap> ranges;
 };
 
-/// Fills in the charge, and what each partition gets of it: its own work, and of the bytes, which are
-/// counted for the page, a part like its part of the items that were loaded.
+/// Fills in the charge, and what each partition gets of it: its own work, and of the bytes, which
+/// are counted for the page, a part like its part of the items that were loaded.
 void set_price(QueryAnswer& answer, const std::vector<const catalog::PartitionRange*>& ranges,
                const RequestTerms& terms, const meter::Pricing& by) {
     const query::PageAnswer& page = answer.page;
@@ -35,7 +35,8 @@ void set_price(QueryAnswer& answer, const std::vector<const catalog::PartitionRa
     for (const query::PartitionWork& work : page.work) loaded += work.loaded_items;
     const auto charge_of = [&](size_t partition, const meter::QueryWork& work) {
         if (by.bill != nullptr) by.bill->set_scope("range " + ranges[partition]->id);
-        answer.range_charges.push_back({ranges[partition]->number, meter::query_partition(work, by)});
+        answer.range_charges.push_back(
+            {ranges[partition]->number, meter::query_partition(work, by)});
         answer.charge += answer.range_charges.back().charge;
     };
     for (const query::PartitionWork& work : page.work) {
@@ -68,7 +69,8 @@ void set_price(QueryAnswer& answer, const std::vector<const catalog::PartitionRa
 
 }  // namespace
 
-void Engine::settle_query(QueryAnswer& answer, const std::vector<const catalog::PartitionRange*>& ranges,
+void Engine::settle_query(QueryAnswer& answer,
+                          const std::vector<const catalog::PartitionRange*>& ranges,
                           const QueryRequest& request) const {
     set_price(answer, ranges, request.terms, pricing(request.bill));
     for (const RangeCharge& part : answer.range_charges)
@@ -97,7 +99,8 @@ std::vector<const catalog::PartitionRange*> ranges_of_query(const catalog::Conta
     std::erase_if(ranges, [&](const catalog::PartitionRange* one) {
         const auto& own = one->partition->identity().range;
         return std::none_of(keys.begin(), keys.end(), [&](const query::KeyRange& wanted) {
-            return wanted.min < own.max && (wanted.max_inclusive ? own.min <= wanted.max : own.min < wanted.max);
+            return wanted.min < own.max &&
+                   (wanted.max_inclusive ? own.min <= wanted.max : own.min < wanted.max);
         });
     });
     if (ranges.empty()) ranges.push_back(first);
@@ -111,12 +114,14 @@ Status Engine::admit_query(const std::vector<const catalog::PartitionRange*>& ra
     for (const auto* range : ranges) {
         Status one = admit(*range, terms);
         if (one.ok()) continue;
-        if (refused.ok() || one.error().retry_after_ms > refused.error().retry_after_ms) refused = std::move(one);
+        if (refused.ok() || one.error().retry_after_ms > refused.error().retry_after_ms)
+            refused = std::move(one);
     }
     return refused;
 }
 
-Result<QueryAnswer> Engine::query(const catalog::Container& given, const QueryRequest& request) const {
+Result<QueryAnswer> Engine::query(const catalog::Container& given,
+                                  const QueryRequest& request) const {
     const int64_t started = deps_.clock.monotonic_us();
     TRY(const Routed routed, route(given));
     const catalog::Container& container = *routed.container;
@@ -124,13 +129,15 @@ Result<QueryAnswer> Engine::query(const catalog::Container& given, const QueryRe
     const auto bound = std::make_shared<BoundQuery>();
     bound->ranges = container.ranges;
     auto [view, settings] = routed.view_and_settings();
-    TRY(bound->compiled, query::compile(request.text, settings->indexing.computed, settings->space));
+    TRY(bound->compiled,
+        query::compile(request.text, settings->indexing.computed, settings->space));
     const auto& compiled = bound->compiled;
     TRY_STATUS(compiled->check_runnable());
     query::Environment environment;
     environment.clock = &deps_.clock;
     TRY(bound->parameters,
-        query::Parameters::bind(*compiled, json::copy_value(request.parameters, bound->arena), environment));
+        query::Parameters::bind(*compiled, json::copy_value(request.parameters, bound->arena),
+                                environment));
     const query::Parameters& parameters = bound->parameters;
     if (request.over_container) TRY_STATUS(check_merge(container, *compiled, parameters));
     const std::string parameter_text =
@@ -141,23 +148,24 @@ Result<QueryAnswer> Engine::query(const catalog::Container& given, const QueryRe
     const uint64_t scope = scope_hash(container, request.range, identity, parameter_text);
     const auto ranges = ranges_of_query(container, *compiled, parameters, request.range);
     TRY_STATUS(admit_query(ranges, request.terms));
-    query::PageRequest page_request{.query = *compiled,
-                                    .parameters = parameters,
-                                    .partitions = {},
-                                    .range = request.range,
-                                    .full_epk = request.full_epk,
-                                    .view = std::move(view),
-                                    .settings = std::move(settings),
-                                    .clock = deps_.clock,
-                                    .position = {},
-                                    .rows_max = request.items_max,
-                                    .bytes_max = limits::kResponsePageBytesMax,
-                                    .deadline_us = started + kPageBudgetUs,
-                                    .cancelled = request.cancelled,
-                                    .use_index = request.use_index,
-                                    .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max),
-                                    .owner = bound,
-                                    .parked = nullptr};
+    query::PageRequest page_request{
+        .query = *compiled,
+        .parameters = parameters,
+        .partitions = {},
+        .range = request.range,
+        .full_epk = request.full_epk,
+        .view = std::move(view),
+        .settings = std::move(settings),
+        .clock = deps_.clock,
+        .position = {},
+        .rows_max = request.items_max,
+        .bytes_max = limits::kResponsePageBytesMax,
+        .deadline_us = started + kPageBudgetUs,
+        .cancelled = request.cancelled,
+        .use_index = request.use_index,
+        .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max),
+        .owner = bound,
+        .parked = nullptr};
     std::unique_ptr<query::ParkedPass> parked;
     for (const auto* range : ranges) page_request.partitions.push_back(range->partition.get());
     if (!request.continuation.empty()) {

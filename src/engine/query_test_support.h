@@ -21,7 +21,7 @@ inline constexpr uint32_t kUnlimitedPage = 1'000'000;
 struct QueryContainerSpec {
     /// JSON of the definition.
     std::string partition_key = R"({"paths":["/id"],"kind":"Hash","version":2})";
-    std::string indexing_policy;  ///< JSON; empty: the default
+    std::string indexing_policy;      ///< JSON; empty: the default
     std::string computed_properties;  ///< JSON; empty: none
     bool several_partitions = false;
     std::optional<int64_t> default_ttl;
@@ -157,7 +157,8 @@ private:
         ++answers_in_memory;
         if (light->ok() != expected.ok()) return "in memory another outcome";
         if (!light->ok())
-            return light->error().message == expected.error().message ? "" : "in memory another error";
+            return light->error().message == expected.error().message ? ""
+                                                                      : "in memory another error";
         if ((*light)->page.rows != expected->page.rows) return "in memory other rows";
         if (meter::ru_text((*light)->charge) != meter::ru_text(expected->charge))
             return "in memory another charge";

@@ -71,8 +71,9 @@ struct IndexingPolicy {
     /// Paths, included by a subtree, at which items post `undefined` too because somebody sorts by
     /// them. The server's own: clients neither set nor see them.
     std::vector<std::vector<PathStep>> sorted;
-    /// The container's computed properties; null: none. Where one has the name of a stored property,
-    /// its values are indexed instead, and only as far as the policy names it: no /* covers it.
+    /// The container's computed properties; null: none. Where one has the name of a stored
+    /// property, its values are indexed instead, and only as far as the policy names it: no /*
+    /// covers it.
     std::shared_ptr<const ComputedProperties> computed;
     std::shared_ptr<const PathTree> tree;
     std::string json;  ///< what clients get back

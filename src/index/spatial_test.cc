@@ -133,9 +133,9 @@ TEST(SpatialEntries, OfItems) {
         make_policy(R"([{"path":"/loc/*","types":["Point","Polygon"]},{"path":"/one/?"}])");
     const std::string here = R"({"type":"Point","coordinates":[20,10]})";
     const auto entries = cell_terms(point(20, 10));
-    for (const std::string& item : std::vector<std::string>
-         {R"({"id":"1","loc":)" + here + "}",
-          R"({"id":"1","loc":{"coordinates":[20,10,7],"crs":{"a":[1]},"type":"Point"}})"}) {
+    for (const std::string& item : std::vector<std::string>{
+             R"({"id":"1","loc":)" + here + "}",
+             R"({"id":"1","loc":{"coordinates":[20,10,7],"crs":{"a":[1]},"type":"Point"}})"}) {
         const TermSet set = collect(policy, item);
         EXPECT_EQ(spatial_entries(set, {member("loc")}), entries) << item;
         EXPECT_EQ(set.cell_count(), 1U);
@@ -313,7 +313,7 @@ TEST_F(SpatialSearch, FindsEveryMatch) {
 TEST_F(SpatialSearch, Borders) {
     // A point on a corner, at a pole, on the antimeridian, at a cell's corner.
     for (const LngLat& at : {LngLat{0, 0}, LngLat{45, 0}, LngLat{180, 0}, LngLat{-180, 45},
-                            LngLat{90, 90}, LngLat{-13, -90}, LngLat{45, 35.264389682754654}}) {
+                             LngLat{90, 90}, LngLat{-13, -90}, LngLat{45, 35.264389682754654}}) {
         const Geometry here = point(at.first, at.second);
         EXPECT_TRUE(found(here, cells_near(here, 0)));
         EXPECT_TRUE(found(here, cells_near(here, 1e-6)));

@@ -12,10 +12,10 @@ namespace orrery::json {
 /// What the server knows of an item besides its text.
 struct DocumentHeader {
     uint64_t lsn = 0;
-    int64_t ts = 0;            ///< `_ts`, seconds
-    uint64_t etag_nonce = 0;   ///< with the LSN, the etag
-    int32_t own_ttl = 0;       ///< item `ttl`: seconds, -1 never, 0 none given or not valid as one
-    std::string_view epk;      ///< effective partition key, binary
+    int64_t ts = 0;           ///< `_ts`, seconds
+    uint64_t etag_nonce = 0;  ///< with the LSN, the etag
+    int32_t own_ttl = 0;      ///< item `ttl`: seconds, -1 never, 0 none given or not valid as one
+    std::string_view epk;     ///< effective partition key, binary
 };
 
 /// Stored form of an item: header, then the minified text. Layout in docs/formats/document.md.

@@ -48,18 +48,19 @@ struct ItemRules {
     const std::vector<MemberPath>* partition_key_paths = nullptr;  ///< borrowed
 };
 
-/// One pass over a request body: validates the JSON (as parse() does, duplicate names refused, depth
-/// limit), the id (present, a string, 1..1023 bytes, no '/' or '\'), the size limit (413), and
-/// extracts what a write needs. The top level must be an object. `visitor` may be null.
+/// One pass over a request body: validates the JSON (as parse() does, duplicate names refused,
+/// depth limit), the id (present, a string, 1..1023 bytes, no '/' or '\'), the size limit (413),
+/// and extracts what a write needs. The top level must be an object. `visitor` may be null.
 Result<IncomingItem> read_item(std::string_view body, const ItemRules& rules, ItemVisitor* visitor);
 
-/// The same events for a stored text (IncomingItem::text of an earlier write; trusted, but damage is
-/// reported, not undefined behaviour).
+/// The same events for a stored text (IncomingItem::text of an earlier write; trusted, but damage
+/// is reported, not undefined behaviour).
 Status walk_item(std::string_view text, ItemVisitor& visitor);
 
 /// The values at `paths` in a stored text, undefined where missing; arrays and objects are returned
 /// whole. Strings are copied into `arena`. Reads no further than to the last value found.
-Result<std::vector<Value>> extract(std::string_view text, const std::vector<MemberPath>& paths, Arena& arena);
+Result<std::vector<Value>> extract(std::string_view text, const std::vector<MemberPath>& paths,
+                                   Arena& arena);
 
 /// The members that the server adds to an item on output and drops from incoming ones:
 /// _rid, _self, _etag, _ts, _attachments and _lsn, at the top level only.

@@ -180,7 +180,8 @@ Charge patch(uint64_t old_bytes, uint64_t new_bytes, uint64_t terms_removed, uin
              uint32_t operations, const Pricing& pricing) {
     // Terms are booked in the order in which people read them.
     Charge charge = replace(old_bytes, new_bytes, terms_removed, terms_added, pricing);
-    charge.units += book(pricing, "patchOperations", operations, times(kPatchOperation, operations));
+    charge.units +=
+        book(pricing, "patchOperations", operations, times(kPatchOperation, operations));
     return charge;
 }
 

@@ -16,8 +16,10 @@ public:
     explicit ItemWriter(const ContainerSettings& settings);
 
     /// The item's system properties; valid until the next call.
-    json::SystemProperties system(const json::DocumentHeader& header, const storage::Docref& docref);
-    void append(std::string& out, const json::DocumentView& document, const storage::Docref& docref);
+    json::SystemProperties system(const json::DocumentHeader& header,
+                                  const storage::Docref& docref);
+    void append(std::string& out, const json::DocumentView& document,
+                const storage::Docref& docref);
     /// Precondition: the item is a well-formed document.
     void append(std::string& out, const StoredItem& item);
     /// The same with `_lsn`, as in the change feed.

@@ -220,13 +220,12 @@ TEST(Model, PowerCuts) {
     options.index_table_bytes = 8 << 10;
     ContainerSettings settings = default_settings();
     json::Arena arena;
-    settings.indexing =
-        index::parse_indexing_policy(
-            json::parse(R"({"compositeIndexes":[[{"path":"/pk"},{"path":"/_ts"}],)"
-                        R"([{"path":"/id","order":"descending"},{"path":"/v"}]]})",
-                        arena)
-                .value())
-            .value();
+    settings.indexing = index::parse_indexing_policy(
+                            json::parse(R"({"compositeIndexes":[[{"path":"/pk"},{"path":"/_ts"}],)"
+                                        R"([{"path":"/id","order":"descending"},{"path":"/v"}]]})",
+                                        arena)
+                                .value())
+                            .value();
     Bench bench(settings, options);
     Model model(99);
     std::set<uint64_t> numbers;

@@ -30,13 +30,13 @@ struct PatchProgram {
 /// One operation on one item.
 struct ItemOperation {
     OperationKind kind = OperationKind::kRead;
-    std::string id;             ///< target; for create and upsert taken from the body
-    std::string body;           ///< JSON as sent: create, replace, upsert
+    std::string id;    ///< target; for create and upsert taken from the body
+    std::string body;  ///< JSON as sent: create, replace, upsert
     std::shared_ptr<const PatchProgram> patch;
     std::string if_match;       ///< etag text without quotes, "*", or empty
     std::string if_none_match;  ///< reads: likewise
     IndexingDirective directive = IndexingDirective::kDefault;
-    bool wants_item = true;     ///< false: the client will not be sent the item
+    bool wants_item = true;  ///< false: the client will not be sent the item
 };
 
 /// An item as read or written. Immutable, shared with the item cache.
@@ -48,28 +48,28 @@ struct StoredItem {
 /// Counted work of one operation, for `meter` (service-model §3.2).
 struct OperationWork {
     OperationKind kind = OperationKind::kRead;
-    bool existed = false;         ///< an upsert that replaced
-    uint64_t old_bytes = 0;       ///< size of the version that was there
-    uint64_t new_bytes = 0;       ///< size of the version written or read
-    uint32_t terms_added = 0;     ///< charged terms, not index entries
+    bool existed = false;      ///< an upsert that replaced
+    uint64_t old_bytes = 0;    ///< size of the version that was there
+    uint64_t new_bytes = 0;    ///< size of the version written or read
+    uint32_t terms_added = 0;  ///< charged terms, not index entries
     uint32_t terms_removed = 0;
     uint32_t patch_operations = 0;
 };
 
 struct OperationResult {
-    Status status;               ///< ok, or the operation's own error (424 for the innocent of a batch)
-    bool created = false;        ///< 201 rather than 200
-    bool not_modified = false;   ///< read: 304
-    bool has_item = false;       ///< false: delete, error, 304
+    Status status;         ///< ok, or the operation's own error (424 for the innocent of a batch)
+    bool created = false;  ///< 201 rather than 200
+    bool not_modified = false;  ///< read: 304
+    bool has_item = false;      ///< false: delete, error, 304
     StoredItem item;
-    std::string etag;            ///< current etag text without quotes; also with 304; empty after delete
+    std::string etag;  ///< current etag text without quotes; also with 304; empty after delete
     OperationWork work;
 };
 
 /// A request to a partition: one operation, or a transactional batch of up to 100, all on one
 /// logical partition, atomic. One LSN if anything was written.
 struct Transaction {
-    std::string epk;             ///< binary, full key
+    std::string epk;  ///< binary, full key
     /// The key's components as JSON text (partition_key_json): bodies must agree, else 400/1001.
     bool check_body_key = true;
     std::vector<ItemOperation> operations;
@@ -80,10 +80,10 @@ struct Transaction {
 };
 
 struct TransactionResult {
-    bool committed = false;      ///< false: every write was refused or rolled back
-    storage::Lsn lsn = 0;        ///< of the commit, or the partition's high-water mark
-    uint32_t range_number = 0;   ///< rid prefix of the partition that answered: the one asked, or
-                                 ///< where its key has gone since
+    bool committed = false;     ///< false: every write was refused or rolled back
+    storage::Lsn lsn = 0;       ///< of the commit, or the partition's high-water mark
+    uint32_t range_number = 0;  ///< rid prefix of the partition that answered: the one asked, or
+                                ///< where its key has gone since
     std::vector<OperationResult> results;  ///< one per operation, same order
 };
 using TransactionDone = std::function<void(TransactionResult)>;

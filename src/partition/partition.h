@@ -33,8 +33,8 @@ struct ContainerSettings {
     std::vector<std::shared_ptr<const index::IndexingPolicy>> previous;
     uint64_t index_change = 0;  ///< number of the change that is carried out, or was last
     index::GeometrySpace space = index::GeometrySpace::kEarth;  ///< what coordinates mean
-    SipKey path_key;                    ///< keys the path hashes of this container
-    std::optional<int64_t> default_ttl; ///< absent: off; -1: on, never by default; n seconds
+    SipKey path_key;                     ///< keys the path hashes of this container
+    std::optional<int64_t> default_ttl;  ///< absent: off; -1: on, never by default; n seconds
     std::vector<std::vector<json::MemberPath>> unique_keys;
     /// How long every version and delete stays readable in the change feed; 0: the latest only.
     int64_t feed_retention_seconds = 0;
@@ -66,14 +66,14 @@ struct PartitionIdentity {
 
 /// A page of a feed in docref order.
 struct FeedRequest {
-    EpkRange range;             ///< items outside are skipped
-    std::string resume_after;   ///< docref bytes of the last item returned; empty: from the start
+    EpkRange range;            ///< items outside are skipped
+    std::string resume_after;  ///< docref bytes of the last item returned; empty: from the start
     uint32_t items_max = 100;
     uint64_t bytes_max = 4ULL << 20;
 };
 struct FeedPage {
     std::vector<StoredItem> items;
-    std::string resume_after;   ///< where to go on; empty: the range is exhausted
+    std::string resume_after;  ///< where to go on; empty: the range is exhausted
 };
 
 /// One EPK range of one container: items, index, log, TTL, unique keys; one commit order (LSN).
@@ -92,8 +92,8 @@ public:
     };  // borrowed, outlive this
 
     /// Opens (or, right after creation, begins) a partition: reads its LSN and item number.
-    static Result<std::shared_ptr<Partition>> open(PartitionIdentity identity, ContainerSettingsPtr settings,
-                                                   const Deps& deps);
+    static Result<std::shared_ptr<Partition>> open(PartitionIdentity identity,
+                                                   ContainerSettingsPtr settings, const Deps& deps);
     virtual ~Partition() = default;
 
     virtual const PartitionIdentity& identity() const = 0;
@@ -122,10 +122,12 @@ public:
     virtual std::optional<OperationResult> read_cached(std::string_view epk, std::string_view id,
                                                        std::string_view if_none_match) = 0;
     /// May read the disk. Fills the cache.
-    virtual OperationResult read(std::string_view epk, std::string_view id, std::string_view if_none_match) = 0;
+    virtual OperationResult read(std::string_view epk, std::string_view id,
+                                 std::string_view if_none_match) = 0;
 
     /// Executes a transaction. `done` is called once, on any thread (also on the caller's). Cheap
-    /// preparation (a create) runs on the caller's thread; what needs the disk moves to the workers.
+    /// preparation (a create) runs on the caller's thread; what needs the disk moves to the
+    /// workers.
     virtual void execute(Transaction transaction, TransactionDone done) = 0;
 
     /// A page of items, expired ones left out, docref order.
@@ -134,7 +136,8 @@ public:
     /// A page of the change feed, in LSN order. 400: a position outside the retention window.
     virtual Result<ChangesPage> read_changes(const storage::View& view,
                                              const ChangesRequest& request) = 0;
-    /// The highest LSN, `up_to` at most, such that every commit up to it happened at or before `ts`.
+    /// The highest LSN, `up_to` at most, such that every commit up to it happened at or before
+    /// `ts`.
     virtual Result<storage::Lsn> lsn_before(const storage::View& view, int64_t ts,
                                             storage::Lsn up_to) = 0;
     /// Moves the window of the all-versions feed on and removes log records that no reader and no
@@ -177,13 +180,13 @@ public:
     /// Store::start().
     virtual Status replay_index(storage::Lsn covered) = 0;
 
-    /// Verifies that items, ids, index, log, ttl, unique keys and totals agree; appends one line per
-    /// finding to `findings` (bounded).
+    /// Verifies that items, ids, index, log, ttl, unique keys and totals agree; appends one line
+    /// per finding to `findings` (bounded).
     virtual Status check(const storage::View& view, std::vector<std::string>& findings) = 0;
 };
 
-/// A view and the settings under which its index was written. Settings that are read before or after
-/// the view may promise more than it holds: a change may begin or end in between.
+/// A view and the settings under which its index was written. Settings that are read before or
+/// after the view may promise more than it holds: a change may begin or end in between.
 struct ViewAndSettings {
     storage::ViewPtr view;
     ContainerSettingsPtr settings;

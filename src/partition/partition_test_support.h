@@ -1,7 +1,7 @@
 #pragma once
 
-#include <atomic>
 #include <gtest/gtest.h>
+#include <atomic>
 
 #include <future>
 #include <memory>

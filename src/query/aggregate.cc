@@ -111,7 +111,8 @@ Value Accumulator::result(EvalContext& context) const {
         case AggregateKind::kSum:
             return number_value(sum_ + lost_);
         case AggregateKind::kAverage:
-            return count_ == 0 ? Value() : Value::number((sum_ + lost_) / static_cast<double>(count_));
+            return count_ == 0 ? Value()
+                               : Value::number((sum_ + lost_) / static_cast<double>(count_));
         case AggregateKind::kMin:
         case AggregateKind::kMax:
             return extreme_;

@@ -30,9 +30,9 @@ Status Binder::run(std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr 
     return {};
 }
 
-Result<std::shared_ptr<const CompiledQuery>> compile_syntax(
-    std::unique_ptr<Syntax> syntax, index::ComputedPropertiesPtr computed,
-    index::GeometrySpace space) {
+Result<std::shared_ptr<const CompiledQuery>> compile_syntax(std::unique_ptr<Syntax> syntax,
+                                                            index::ComputedPropertiesPtr computed,
+                                                            index::GeometrySpace space) {
     auto query = std::make_shared<CompiledQuery>();
     TRY_STATUS(Binder(*query, space).run(std::move(syntax), std::move(computed)));
     return std::shared_ptr<const CompiledQuery>(std::move(query));

@@ -26,7 +26,7 @@ struct Binding {
     std::string_view name;
     uint32_t slot = kNoSlot;
     Origin origin = Origin::kItem;
-    uint64_t weight = 1;  ///< see Bound
+    uint64_t weight = 1;   ///< see Bound
     bool is_item = false;  ///< computed properties are members of it
 };
 
@@ -96,8 +96,7 @@ private:
     Bound aggregate(const ast::Expr& e, const FunctionSpec& spec, Scope& scope);
     bool check_count(const ast::Expr& e, const FunctionSpec& spec);
     Bound refused_function(const ast::Expr& e, const FunctionSpec& spec);
-    Bound spatial(const ast::Expr& e, const FunctionSpec& spec,
-                  std::span<const Node* const> nodes);
+    Bound spatial(const ast::Expr& e, const FunctionSpec& spec, std::span<const Node* const> nodes);
     SpatialNode::Argument spatial_argument(const ast::Expr& e, const Node* node);
     Bound subquery(const ast::Expr& e, Scope& scope);
 
@@ -135,7 +134,7 @@ private:
     std::optional<Error> plain_error_;
     json::Arena scratch_;  // for folding
     std::unordered_map<std::string_view, uint32_t> parameter_index_;
-    std::vector<ItemNeeds> computed_needs_;     // as CompiledQuery::computed_
+    std::vector<ItemNeeds> computed_needs_;   // as CompiledQuery::computed_
     std::vector<uint64_t> computed_weights_;  // likewise
 };
 

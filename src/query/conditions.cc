@@ -166,8 +166,7 @@ private:
 
     std::optional<Value> constant(const Expr& e) const {
         if (e.kind == ExprKind::kLiteral) return e.value;
-        if (e.kind == ExprKind::kParameter)
-            return parameters_.values()[by_name_.at(e.name)];
+        if (e.kind == ExprKind::kParameter) return parameters_.values()[by_name_.at(e.name)];
         if (e.kind == ExprKind::kUnary && (e.ops[0] == Op::kMinus || e.ops[0] == Op::kPlus) &&
             e.args[0]->kind == ExprKind::kLiteral && e.args[0]->value.is_number())
             return apply_unary(e.ops[0], e.args[0]->value);
@@ -258,7 +257,8 @@ private:
         const auto value = constant(*e.args[mirror ? 0 : 1]);
         if (!value) return std::nullopt;
         const bool orders = op != Op::kEqual && op != Op::kNotEqual;
-        // Null is ordered with nothing, and equal to null at most: such a comparison is never false.
+        // Null is ordered with nothing, and equal to null at most: such a comparison is never
+        // false.
         if (!want && orders && value->is_null()) return Found(never());
         const Op wanted = want ? op : opposite(op);
         const Expr& other = *e.args[mirror ? 1 : 0];
@@ -306,8 +306,8 @@ private:
     static Condition merged(Condition any) {
         const IndexPathSteps path = any.parts[0].path;
         for (const Condition& part : any.parts)
-            if (part.kind != Condition::Kind::kTerms || part.test != nullptr ||
-                part.path != path || part.spatial != any.parts[0].spatial)
+            if (part.kind != Condition::Kind::kTerms || part.test != nullptr || part.path != path ||
+                part.spatial != any.parts[0].spatial)
                 return any;
         Condition out = std::move(any.parts[0]);
         out.exact = any.exact;
@@ -369,9 +369,10 @@ private:
             return std::nullopt;
         if (low->type() != high->type()) return want ? Found(never()) : std::nullopt;
         if (want)
-            return terms(*e.args[0],
-                         ranges::intersect({ranges::above(*low, true)}, {ranges::below(*high, true)}),
-                         LookupKind::kPreciseScan, 1);
+            return terms(
+                *e.args[0],
+                ranges::intersect({ranges::above(*low, true)}, {ranges::below(*high, true)}),
+                LookupKind::kPreciseScan, 1);
         return terms(*e.args[0], {ranges::below(*low, false), ranges::above(*high, false)},
                      LookupKind::kPreciseScan, 1);
     }
@@ -386,11 +387,11 @@ private:
             wanted.push_back(ranges::equal(value));
         }
         ranges::normalize(wanted);
-        if (!want) wanted = sharp ? ranges::complement(wanted)
-                                  : std::vector<TermRange>{ranges::defined()};
-        Found out = terms(path, std::move(wanted),
-                          want ? LookupKind::kSeek : LookupKind::kPreciseScan,
-                          want ? static_cast<uint32_t>(list.size()) : 1);
+        if (!want)
+            wanted = sharp ? ranges::complement(wanted) : std::vector<TermRange>{ranges::defined()};
+        Found out =
+            terms(path, std::move(wanted), want ? LookupKind::kSeek : LookupKind::kPreciseScan,
+                  want ? static_cast<uint32_t>(list.size()) : 1);
         if (!sharp) weaken(out);
         return out;
     }
@@ -415,8 +416,8 @@ private:
             return terms(*e.args[0], {ranges::equal(Value::string(pattern.literal()))},
                          LookupKind::kSeek, 1);
         if (pattern.is_prefix())
-            return terms(*e.args[0], {ranges::prefix(pattern.literal())},
-                         LookupKind::kPreciseScan, 1);
+            return terms(*e.args[0], {ranges::prefix(pattern.literal())}, LookupKind::kPreciseScan,
+                         1);
         return std::nullopt;  // term by term
     }
 
@@ -460,8 +461,8 @@ private:
         }
         if (name == "STRINGEQUALS")
             return terms(*e.args[0], {ranges::equal(*text)}, LookupKind::kSeek, 1);
-        Found out = terms(*e.args[0], {ranges::prefix(text->as_string())},
-                          LookupKind::kPreciseScan, 1);
+        Found out =
+            terms(*e.args[0], {ranges::prefix(text->as_string())}, LookupKind::kPreciseScan, 1);
         // A prefix beyond the indexed bytes is decided by the item.
         if (is_cut(*text)) weaken(out);
         return out;
@@ -482,7 +483,8 @@ private:
     /// ST_DISTANCE(…) op `value`: what is nearer than a constant.
     Found distance(const Expr& call, Op op, const Value& value) {
         const FunctionSpec* spec = find_function(call.name);
-        if (spec == nullptr || spec->name != "ST_DISTANCE" || !value.is_number()) return std::nullopt;
+        if (spec == nullptr || spec->name != "ST_DISTANCE" || !value.is_number())
+            return std::nullopt;
         if (op != Op::kLess && op != Op::kLessEqual && op != Op::kEqual) return std::nullopt;
         const double metres = value.as_double();
         if (std::isnan(metres)) return std::nullopt;
@@ -499,8 +501,8 @@ private:
         const SpatialNode::Argument& known = left ? node->right() : node->left();
         auto path = path_of(*call.args[left ? 0 : 1]);
         if (known.source == Source::kItem || !path) return std::nullopt;
-        const index::Geometry* geometry =
-            known.source == Source::kConstant ? known.constant
+        const index::Geometry* geometry = known.source == Source::kConstant
+                                              ? known.constant
                                               : parameters_.geometries()[known.parameter].get();
         if (geometry == nullptr) return Found(never());
         if (!facts_.is_spatial(*path)) return std::nullopt;
@@ -602,7 +604,8 @@ private:
         json::Arena arena;
         if (holds_for_value(query_, parameters_, *conjunct.node, *use.path, Value(), arena))
             return std::nullopt;
-        Found out = terms_at(std::move(*use.path), {ranges::defined()}, LookupKind::kFullIndexScan, 0);
+        Found out =
+            terms_at(std::move(*use.path), {ranges::defined()}, LookupKind::kFullIndexScan, 0);
         if (out) {
             out->test = conjunct.node;
             out->needle = needle_of(*conjunct.syntax);
@@ -632,9 +635,8 @@ uint64_t Condition::entries_hash(SipKey key) const {
 }
 
 bool Filter::is_exact() const {
-    return std::all_of(conjuncts.begin(), conjuncts.end(), [](const Conjunct& c) {
-        return c.condition && c.condition->exact;
-    });
+    return std::all_of(conjuncts.begin(), conjuncts.end(),
+                       [](const Conjunct& c) { return c.condition && c.condition->exact; });
 }
 
 bool Filter::is_served() const {

@@ -17,7 +17,8 @@ protected:
         const auto compiled = compile("SELECT VALUE 1 FROM " + from + " WHERE " + where);
         if (!compiled.ok()) return compiled.error().message;
         kept_ = *compiled;
-        const auto list = json::parse(R"([{"name":"@p","value":5},{"name":"@list","value":[1,"x"]}])", arena_);
+        const auto list =
+            json::parse(R"([{"name":"@p","value":5},{"name":"@list","value":[1,"x"]}])", arena_);
         const auto parameters = Parameters::bind(*kept_, *list);
         EXPECT_TRUE(parameters.ok());
         IndexFacts facts;
@@ -38,7 +39,8 @@ protected:
         std::string out;
         if (condition.kind == Condition::Kind::kTerms) {
             if (condition.ranges.empty()) return "never";
-            for (const auto& step : condition.path) out += step.any_element ? "[]" : "." + step.name;
+            for (const auto& step : condition.path)
+                out += step.any_element ? "[]" : "." + step.name;
             const bool points = std::all_of(condition.ranges.begin(), condition.ranges.end(),
                                             [](const auto& r) { return r.single; });
             out += condition.test != nullptr ? "?" : points ? "=" : "~";

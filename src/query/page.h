@@ -58,15 +58,15 @@ struct PartitionWork {
 /// What really happened in one partition, for people.
 struct AccessReport {
     size_t partition = 0;
-    std::string access;     ///< "points", "scan", "index", "index order", "sort", "index only"
-    std::string detail;     ///< conditions that drove it
+    std::string access;  ///< "points", "scan", "index", "index order", "sort", "index only"
+    std::string detail;  ///< conditions that drove it
     uint64_t candidates = 0;
     uint64_t loaded = 0;
     uint64_t matched = 0;
 };
 
 struct IndexUse {
-    std::vector<std::string> utilized;   ///< "/a/?"
+    std::vector<std::string> utilized;  ///< "/a/?"
     std::vector<std::string> potential;
     std::vector<std::vector<std::string>> utilized_composite;  ///< {"/a ASC", "/b DESC"}
     std::vector<std::vector<std::string>> potential_composite;

@@ -171,8 +171,8 @@ bool LevelRun::gather() {
     Group* group = group_of_row();
     if (group == nullptr) return false;
     for (size_t i = 0; i < level_.aggregates.size(); ++i)
-        group->accumulators[i].add(level_.aggregates[i].argument->eval(context_),
-                                   blocking_->keeper, weight_);
+        group->accumulators[i].add(level_.aggregates[i].argument->eval(context_), blocking_->keeper,
+                                   weight_);
     return !context_.failed();
 }
 

@@ -72,7 +72,7 @@ private:
     RowSink& sink_;
     std::unique_ptr<LevelRun> child_;     // runs the first source when that is a subquery
     std::unique_ptr<Blocking> blocking_;  // null for a streaming level
-    uint64_t weight_ = 1;  // of the item that is being fed
+    uint64_t weight_ = 1;                 // of the item that is being fed
     bool where_holds_ = false;
     uint64_t skip_ = 0;
     uint64_t remaining_ = UINT64_MAX;

@@ -16,7 +16,8 @@ namespace {
 constexpr int kConflict = 409;
 
 /// The object without the members that belong to the file format, not to the resource.
-json::Value without(const json::Value& object, std::initializer_list<std::string_view> names, json::Arena& arena) {
+json::Value without(const json::Value& object, std::initializer_list<std::string_view> names,
+                    json::Arena& arena) {
     std::vector<json::Member> members;
     for (const auto& member : object.members()) {
         bool dropped = false;
@@ -26,13 +27,15 @@ json::Value without(const json::Value& object, std::initializer_list<std::string
     return json::Value::object(arena.copy(std::span<const json::Member>(members)));
 }
 
-Result<catalog::ThroughputRequest> throughput_of(const json::Value& object, const std::string& where) {
+Result<catalog::ThroughputRequest> throughput_of(const json::Value& object,
+                                                 const std::string& where) {
     catalog::ThroughputRequest request;
     const auto read = [&](std::string_view name, std::optional<int64_t>& out) -> Status {
         const json::Value value = object.member(name);
         if (value.is_undefined()) return {};
         if (!value.is_int64())
-            return Status(errors::bad_request(where + ": '" + std::string(name) + "' must be an integer."));
+            return Status(
+                errors::bad_request(where + ": '" + std::string(name) + "' must be an integer."));
         out = value.as_int64();
         return {};
     };
@@ -47,14 +50,15 @@ Result<std::string> text_id(const json::Value& object, const std::string& where)
     return std::string(id.as_string());
 }
 
-Status create_item(engine::Engine& engine, const catalog::ContainerPtr& container, const json::Value& item,
-                   const std::string& where) {
+Status create_item(engine::Engine& engine, const catalog::ContainerPtr& container,
+                   const json::Value& item, const std::string& where) {
     partition::Transaction transaction;
     const std::string text = json::to_text(item);
     json::ItemRules rules;
     rules.partition_key_paths = &container->settings->key.member_paths;
     TRY(const auto incoming, json::read_item(text, rules, nullptr));
-    TRY(transaction.epk, partition::effective_partition_key(container->settings->key, incoming.partition_key));
+    TRY(transaction.epk,
+        partition::effective_partition_key(container->settings->key, incoming.partition_key));
     partition::ItemOperation operation;
     operation.kind = partition::OperationKind::kCreate;
     operation.body = text;
@@ -62,12 +66,14 @@ Status create_item(engine::Engine& engine, const catalog::ContainerPtr& containe
     std::promise<Status> done;
     engine::RequestTerms terms;
     terms.exempt = true;
-    engine.execute(container, std::move(transaction), terms, [&done](engine::TransactionAnswer answer) {
-        done.set_value(answer.result.results.front().status.clone());
-    });
+    engine.execute(container, std::move(transaction), terms,
+                   [&done](engine::TransactionAnswer answer) {
+                       done.set_value(answer.result.results.front().status.clone());
+                   });
     Status status = done.get_future().get();
     if (status.ok() || status.error().http_status == kConflict) return {};
-    return Status(errors::bad_request(where + ", item '" + incoming.id + "': " + status.error().message));
+    return Status(
+        errors::bad_request(where + ", item '" + incoming.id + "': " + status.error().message));
 }
 
 /// Ok when the resource was made now or was there before.
@@ -85,14 +91,18 @@ Status apply_container(engine::Engine& engine, const std::string& database, cons
     if (catalog.find_container(database, id) == nullptr) {
         TRY(const auto throughput, throughput_of(spec, where));
         const auto body = without(spec, {"items", "throughput", "autoscaleMaxThroughput"}, arena);
-        TRY_STATUS(made_or_there(catalog.create_container(database, body, throughput, false), where));
+        TRY_STATUS(
+            made_or_there(catalog.create_container(database, body, throughput, false), where));
     }
     const auto container = catalog.find_container(database, id);
-    if (container == nullptr) return Status(errors::internal(where + " vanished while the init file was applied."));
+    if (container == nullptr)
+        return Status(errors::internal(where + " vanished while the init file was applied."));
     const json::Value items = spec.member("items");
     if (items.is_undefined()) return {};
-    if (!items.is_array()) return Status(errors::bad_request(where + ": 'items' must be an array."));
-    for (const auto& item : items.elements()) TRY_STATUS(create_item(engine, container, item, where));
+    if (!items.is_array())
+        return Status(errors::bad_request(where + ": 'items' must be an array."));
+    for (const auto& item : items.elements())
+        TRY_STATUS(create_item(engine, container, item, where));
     return {};
 }
 
@@ -106,21 +116,25 @@ Status apply_init_file(const std::string& path, engine::Engine& engine) {
     json::Arena arena;
     const std::string text = content.str();
     const auto root = json::parse(text, arena);
-    if (!root.ok()) return Status(errors::bad_request("The init file '" + path + "': " + root.error().message));
+    if (!root.ok())
+        return Status(errors::bad_request("The init file '" + path + "': " + root.error().message));
     const json::Value databases = root->member("databases");
     if (!databases.is_array())
-        return Status(errors::bad_request("The init file '" + path + "' must be an object with an array 'databases'."));
+        return Status(errors::bad_request("The init file '" + path +
+                                          "' must be an object with an array 'databases'."));
     for (const auto& database : databases.elements()) {
         TRY(const auto id, text_id(database, "Each database of the init file"));
         const std::string where = "Database '" + id + "'";
         if (engine.catalog().find_database(id) == nullptr) {
             TRY(const auto throughput, throughput_of(database, where));
-            const auto body = without(database, {"containers", "throughput", "autoscaleMaxThroughput"}, arena);
+            const auto body =
+                without(database, {"containers", "throughput", "autoscaleMaxThroughput"}, arena);
             TRY_STATUS(made_or_there(engine.catalog().create_database(body, throughput), where));
         }
         const json::Value containers = database.member("containers");
         if (containers.is_undefined()) continue;
-        if (!containers.is_array()) return Status(errors::bad_request(where + ": 'containers' must be an array."));
+        if (!containers.is_array())
+            return Status(errors::bad_request(where + ": 'containers' must be an array."));
         for (const auto& container : containers.elements())
             TRY_STATUS(apply_container(engine, id, container, arena));
     }

@@ -80,9 +80,9 @@ public:
         catalog::ThroughputSettings throughput = options.throughput;
         throughput.throttled = options.account.throttled;
         throughput.partition_ru_max = options.range_limits.throughput;
-        TRY(catalog_, catalog::Catalog::load(
-                          {*store_, *cache_, *workers_, clock_, query::compile_computed_properties, throughput,
-                           options.range_limits}));
+        TRY(catalog_, catalog::Catalog::load({*store_, *cache_, *workers_, clock_,
+                                              query::compile_computed_properties, throughput,
+                                              options.range_limits}));
         TRY_STATUS(store_->start());
         engine_ = std::make_unique<engine::Engine>(
             engine::Engine::Deps{*store_, *catalog_, *workers_, clock_, *account_});

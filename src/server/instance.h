@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "catalog/throughput.h"
 #include "catalog/range_change.h"
+#include "catalog/throughput.h"
 #include "engine/account.h"
 #include "storage/store.h"
 
@@ -22,10 +22,10 @@ struct InstanceOptions {
     engine::AccountSettings account;
     catalog::ThroughputSettings throughput;
     storage::Durability durability = storage::Durability::kSync;
-    std::string init_file;                 ///< empty: none
-    std::vector<std::string> tls_hosts;    ///< further names in the server's certificate
-    uint64_t cache_bytes = 256ULL << 20;   ///< item cache and block cache together
-    catalog::RangeLimits range_limits;     ///< when physical partitions are split
+    std::string init_file;                ///< empty: none
+    std::vector<std::string> tls_hosts;   ///< further names in the server's certificate
+    uint64_t cache_bytes = 256ULL << 20;  ///< item cache and block cache together
+    catalog::RangeLimits range_limits;    ///< when physical partitions are split
 };
 
 /// A whole server in one object: store, catalog, engine, head, listener, wired in that order and
@@ -41,8 +41,8 @@ public:
     virtual Status stop() = 0;
 };
 
-/// Verifies a data folder: checksums, and that items, ids, index and log agree. Findings, empty when
-/// all is well.
+/// Verifies a data folder: checksums, and that items, ids, index and log agree. Findings, empty
+/// when all is well.
 Result<std::vector<std::string>> check_data_folder(const std::string& folder);
 
 }  // namespace orrery::server

@@ -14,7 +14,8 @@ namespace {
 
 std::string payload(std::string_view method, std::string_view type, std::string_view link,
                     std::string_view x_date, std::string_view date) {
-    std::string text(method.size() + type.size() + link.size() + x_date.size() + date.size() + 5, '\n');
+    std::string text(method.size() + type.size() + link.size() + x_date.size() + date.size() + 5,
+                     '\n');
     char* at = text.data();
     const auto append_lower = [&](std::string_view part) {
         for (const char c : part) *at++ = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -42,7 +43,8 @@ std::optional<int64_t> seconds_of(std::string_view date) {
 }
 
 /// The key that made the signature of the text; null: none.
-const engine::AccountKey* signing_key(const engine::Engine& engine, std::string_view text, std::string_view signature) {
+const engine::AccountKey* signing_key(const engine::Engine& engine, std::string_view text,
+                                      std::string_view signature) {
     for (const auto& key : engine.account().keys())
         if (engine::equal_constant_time(key.hmac.sign_text(text), signature)) return &key;
     return nullptr;
@@ -83,8 +85,8 @@ Result<engine::Principal> check_master(const engine::Engine& engine, std::string
                 "from the server's "
                 "clock by more than 15 minutes. Check the client's clock.");
         engine::Principal principal;
-        principal.kind = key->read_only ? engine::Principal::Kind::kReadOnly
-                                        : engine::Principal::Kind::kMaster;
+        principal.kind =
+            key->read_only ? engine::Principal::Kind::kReadOnly : engine::Principal::Kind::kMaster;
         return principal;
     }
     std::string shown = first;

@@ -6,10 +6,10 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
-#include "partition/client_item.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/write.h"
+#include "partition/client_item.h"
 
 namespace orrery::rest {
 namespace {
@@ -36,16 +36,20 @@ Status authorize_operation(const Call& call, const ItemOperation& operation, std
 }
 
 /// Where in the batch a refusal belongs.
-std::string at(size_t index) { return "Batch operation " + std::to_string(index) + ": "; }
+std::string at(size_t index) {
+    return "Batch operation " + std::to_string(index) + ": ";
+}
 
 Result<std::string> text_member(const json::Value& entry, std::string_view name, size_t index) {
     const json::Value value = entry.member(name);
     if (value.is_undefined() || value.is_null()) return std::string();
-    if (!value.is_string()) return errors::bad_request(at(index) + "'" + std::string(name) + "' must be a string.");
+    if (!value.is_string())
+        return errors::bad_request(at(index) + "'" + std::string(name) + "' must be a string.");
     return std::string(value.as_string());
 }
 
-Result<BatchItem> read_operation(const json::Value& entry, size_t index, index::GeometrySpace space) {
+Result<BatchItem> read_operation(const json::Value& entry, size_t index,
+                                 index::GeometrySpace space) {
     if (!entry.is_object()) return errors::bad_request(at(index) + "must be an object.");
     BatchItem item;
     TRY(const auto type, text_member(entry, "operationType", index));
@@ -59,13 +63,14 @@ Result<BatchItem> read_operation(const json::Value& entry, size_t index, index::
     TRY(item.operation.directive, indexing_directive(directive));
     for (const std::string_view name : {"timeToLiveInSeconds", "preTriggers", "postTriggers"})
         if (const json::Value value = entry.member(name); !value.is_undefined() && !value.is_null())
-            return errors::not_supported("The member '" + std::string(name) + "' of a batch operation",
-                                         "Leave it out.");
+            return errors::not_supported(
+                "The member '" + std::string(name) + "' of a batch operation", "Leave it out.");
     const json::Value minimal = entry.member("minimalReturnPreference");
     item.minimal = minimal.is_bool() && minimal.as_bool();
     const json::Value body = entry.member("resourceBody");
     const auto take_body = [&]() -> Status {
-        if (!body.is_object()) return Status(errors::bad_request(at(index) + "'resourceBody' must be an object."));
+        if (!body.is_object())
+            return Status(errors::bad_request(at(index) + "'resourceBody' must be an object."));
         item.operation.body = json::to_text(body);
         return {};
     };
@@ -96,15 +101,19 @@ Result<BatchItem> read_operation(const json::Value& entry, size_t index, index::
         return if_none_match_on_write();
     const bool needs_id = item.operation.kind == OperationKind::kReplace ||
                           item.operation.kind == OperationKind::kPatch ||
-                          item.operation.kind == OperationKind::kDelete || item.operation.kind == OperationKind::kRead;
+                          item.operation.kind == OperationKind::kDelete ||
+                          item.operation.kind == OperationKind::kRead;
     if (needs_id && item.operation.id.empty())
         return errors::bad_request(at(index) + "'id' is required for " + type + ".");
     return item;
 }
 
-Result<std::vector<BatchItem>> read_operations(const json::Value& body, index::GeometrySpace space) {
-    if (!body.is_array()) return errors::bad_request("A batch body must be a JSON array of operations.");
-    if (body.elements().empty()) return errors::bad_request("A batch needs at least one operation.");
+Result<std::vector<BatchItem>> read_operations(const json::Value& body,
+                                               index::GeometrySpace space) {
+    if (!body.is_array())
+        return errors::bad_request("A batch body must be a JSON array of operations.");
+    if (body.elements().empty())
+        return errors::bad_request("A batch needs at least one operation.");
     if (body.elements().size() > limits::kBatchOperationsMax)
         return errors::bad_request("Batch request has more operations than what is supported: " +
                                    std::to_string(body.elements().size()) + ", at most 100.");
@@ -133,7 +142,8 @@ void append_result(std::string& out, const Call& call, const partition::Operatio
     } else if (result.created) {
         status = 201;
     }
-    out += "{\"statusCode\":" + std::to_string(status) + ",\"subStatusCode\":" + std::to_string(sub_status) +
+    out += "{\"statusCode\":" + std::to_string(status) +
+           ",\"subStatusCode\":" + std::to_string(sub_status) +
            ",\"requestCharge\":" + meter::ru_text(charge);
     if (retry_after > 0) out += ",\"retryAfterMilliseconds\":" + std::to_string(retry_after);
     if (!result.etag.empty()) {
@@ -141,7 +151,8 @@ void append_result(std::string& out, const Call& call, const partition::Operatio
         json::write_string(out, "\"" + result.etag + "\"");
     }
     if (result.status.ok() && result.has_item && !minimal)
-        out += ",\"resourceBody\":" + partition::client_item(*call.container->settings, result.item);
+        out +=
+            ",\"resourceBody\":" + partition::client_item(*call.container->settings, result.item);
     if (!result.status.ok()) {
         out += ",\"message\":";
         json::write_string(out, result.status.error().message);
@@ -181,7 +192,8 @@ void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string e
         answer.touched = outcome.touched;
         if (call->bill && !outcome.refused) explain_operations(*call, outcome.result.results);
         if (const Status& first = outcome.result.results.front().status;
-            !first.ok() && (outcome.refused || first.error().sub_status == errors::sub_status::kBatchResponseTooLarge))
+            !first.ok() && (outcome.refused ||
+                            first.error().sub_status == errors::sub_status::kBatchResponseTooLarge))
             return reply_error(call, first.error(), answer);
         bool failed = false;
         std::string body = "[";
@@ -219,7 +231,8 @@ void finish_bulk(const std::shared_ptr<BulkRun>& run) {
             run->results[i].status = Status(errors::batch_response_too_large());
         failed = failed || !run->results[i].status.ok();
         answer.charge += run->charges[i];
-        if (!answer.touched || run->touched[i].lsn > answer.touched->lsn) answer.touched = run->touched[i];
+        if (!answer.touched || run->touched[i].lsn > answer.touched->lsn)
+            answer.touched = run->touched[i];
         append_result(body, *run->call, run->results[i], run->charges[i], run->items[i].minimal);
     }
     body.push_back(']');
@@ -233,16 +246,20 @@ void finish_one(const std::shared_ptr<BulkRun>& run) {
 }
 
 /// The key of one bulk operation, checked against the range the client sent the request to.
-Result<std::string> bulk_epk(const Call& call, const BatchItem& item, const catalog::PartitionRange* served) {
+Result<std::string> bulk_epk(const Call& call, const BatchItem& item,
+                             const catalog::PartitionRange* served) {
     const auto& container = *call.container;
     if (item.partition_key.empty()) return errors::missing_partition_key();
     json::Arena arena;
     TRY(auto components, partition::parse_partition_key_header(item.partition_key, arena));
-    if (components.empty() && container.settings->key.system_key) components.push_back(json::Value());
+    if (components.empty() && container.settings->key.system_key)
+        components.push_back(json::Value());
     if (components.size() != container.settings->key.paths.size())
-        return errors::bad_request("The operation's partition key has another number of values than the container's.");
+        return errors::bad_request(
+            "The operation's partition key has another number of values than the container's.");
     TRY(auto epk, partition::effective_partition_key(container.settings->key, components));
-    if (served != nullptr && &container.ranges->of_epk(epk) != served) return errors::range_gone(served->id);
+    if (served != nullptr && &container.ranges->of_epk(epk) != served)
+        return errors::range_gone(served->id);
     TRY_STATUS(authorize_operation(call, item.operation, epk));
     return epk;
 }
@@ -271,7 +288,8 @@ void run_chain(const std::shared_ptr<BulkRun>& run, const std::shared_ptr<BulkCh
                               });
 }
 
-void run_bulk(const CallPtr& call, std::vector<BatchItem> items, const catalog::PartitionRange* served) {
+void run_bulk(const CallPtr& call, std::vector<BatchItem> items,
+              const catalog::PartitionRange* served) {
     auto run = std::make_shared<BulkRun>();
     run->call = call;
     run->items = std::move(items);
@@ -300,8 +318,9 @@ void run_bulk(const CallPtr& call, std::vector<BatchItem> items, const catalog::
 
 Status batch(const CallPtr& call) {
     if (call->request().body.starts_with(kHybridRowFirstByte))
-        return Status(errors::not_supported("The binary (HybridRow) batch format of the .NET SDK",
-                                            "Use single operations, or an SDK that sends batches as JSON."));
+        return Status(
+            errors::not_supported("The binary (HybridRow) batch format of the .NET SDK",
+                                  "Use single operations, or an SDK that sends batches as JSON."));
     if (call->request().body.size() > limits::kRequestBodyBytesMax)
         return Status(errors::entity_too_large(limits::kRequestBodyBytesMax));
     TRY(const bool atomic, call->headers.boolean(HeaderName::kBatchAtomic));
@@ -312,17 +331,20 @@ Status batch(const CallPtr& call) {
         for (auto& item : items) item.minimal = item.operation.kind != OperationKind::kRead;
     if (atomic) {
         if (go_on)
-            return Status(errors::bad_request("A batch cannot be atomic and continue on error at the same time."));
+            return Status(errors::bad_request(
+                "A batch cannot be atomic and continue on error at the same time."));
         TRY(auto key, point_key(*call));
         TRY_STATUS(check_range_id(*call, key.epk));
-        for (const auto& item : items) TRY_STATUS(authorize_operation(*call, item.operation, key.epk));
+        for (const auto& item : items)
+            TRY_STATUS(authorize_operation(*call, item.operation, key.epk));
         TRY_STATUS(check_session(*call, call->container->ranges->of_epk(key.epk)));
         run_atomic(call, std::move(items), std::move(key.epk));
         return {};
     }
     if (!go_on)
-        return Status(errors::not_supported("A non-atomic batch that stops at the first error",
-                                            "Set x-ms-cosmos-batch-continue-on-error or x-ms-cosmos-batch-atomic."));
+        return Status(errors::not_supported(
+            "A non-atomic batch that stops at the first error",
+            "Set x-ms-cosmos-batch-continue-on-error or x-ms-cosmos-batch-atomic."));
     TRY(const auto scope, feed_scope(*call));
     run_bulk(call, std::move(items), scope.served);
     return {};

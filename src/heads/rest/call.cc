@@ -38,8 +38,8 @@ void add_common(const Call& call, const Answer& answer) {
     auto& head = call.response().head;
     head.reserve(kHeadBytes);
     head += kFixedHeaders;
-    append(head, {"x-ms-activity-id: ", call.activity_id, "\r\nx-ms-request-charge: ", meter::ru_text(answer.charge),
-                  "\r\n"});
+    append(head, {"x-ms-activity-id: ", call.activity_id,
+                  "\r\nx-ms-request-charge: ", meter::ru_text(answer.charge), "\r\n"});
     // Host and target come from the parser, which refuses control characters in them.
     const auto host = call.headers[HeaderName::kHost];
     const auto target = call.request().target;
@@ -67,10 +67,12 @@ void add_container(const Call& call, const Answer& answer) {
     if (answer.touched && !answer.touched->range_id.empty()) {
         const auto lsn = fmt::format_int(answer.touched->lsn);
         const std::string_view lsn_text(lsn.data(), lsn.size());
-        append(head, {"x-ms-session-token: ", answer.touched->range_id, ":-1#", lsn_text, "\r\nlsn: ", lsn_text,
-                      "\r\nx-ms-cosmos-llsn: ", lsn_text, "\r\nx-ms-quorum-acked-lsn: ", lsn_text,
-                      "\r\nx-ms-global-committed-lsn: ", lsn_text, "\r\nx-ms-number-of-read-regions: 0",
-                      "\r\nx-ms-documentdb-partitionkeyrangeid: ", answer.touched->range_id, "\r\n"});
+        append(head,
+               {"x-ms-session-token: ", answer.touched->range_id, ":-1#", lsn_text,
+                "\r\nlsn: ", lsn_text, "\r\nx-ms-cosmos-llsn: ", lsn_text,
+                "\r\nx-ms-quorum-acked-lsn: ", lsn_text,
+                "\r\nx-ms-global-committed-lsn: ", lsn_text, "\r\nx-ms-number-of-read-regions: 0",
+                "\r\nx-ms-documentdb-partitionkeyrangeid: ", answer.touched->range_id, "\r\n"});
     }
 }
 
@@ -83,8 +85,10 @@ bool is_metadata(const Call& call) {
         case ResourceType::kAccount:
         case ResourceType::kAddress:
         case ResourceType::kOwn:
-        case ResourceType::kPublic: return false;
-        default: return true;
+        case ResourceType::kPublic:
+            return false;
+        default:
+            return true;
     }
 }
 
@@ -97,19 +101,22 @@ Status read_terms(Call& call) {
         else if (equals_ignore_case(text, "Low"))
             call.terms.traffic.priority = meter::Priority::kLow;
         else
-            return Status(errors::bad_header(header_text(HeaderName::kPriorityLevel), text, "High or Low"));
+            return Status(
+                errors::bad_header(header_text(HeaderName::kPriorityLevel), text, "High or Low"));
     }
     if (const auto text = call.headers[HeaderName::kThroughputBucket]; !text.empty()) {
         if (text.size() != 1 || text[0] < '1' || text[0] > '5')
-            return Status(errors::bad_header(header_text(HeaderName::kThroughputBucket), text, "a number from 1 to 5"));
+            return Status(errors::bad_header(header_text(HeaderName::kThroughputBucket), text,
+                                             "a number from 1 to 5"));
         call.terms.traffic.bucket = static_cast<uint8_t>(text[0] - '0');
     }
     auto level = settings.consistency;
     if (const auto text = call.headers[HeaderName::kConsistencyLevel]; !text.empty()) {
         const auto asked = engine::parse_consistency(text);
         if (!asked)
-            return Status(errors::bad_header("x-ms-consistency-level", text,
-                                             "Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual"));
+            return Status(errors::bad_header(
+                "x-ms-consistency-level", text,
+                "Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual"));
         if (*asked < level)
             return Status(errors::bad_request("The consistency level '" + std::string(text) +
                                               "' is stronger than the account's level '" +
@@ -123,7 +130,9 @@ Status read_terms(Call& call) {
     return {};
 }
 
-std::string_view server_name() { return "orrery/0.1.0"; }
+std::string_view server_name() {
+    return "orrery/0.1.0";
+}
 
 void reply(const CallPtr& call, const Answer& answer, std::string body) {
     call->response().body = std::move(body);
@@ -147,8 +156,9 @@ void explain(const Call& call, const Answer& answer) {
                                                              : "metadataRead";
         bill.add(term, 1, answer.charge.units);
     }
-    call.response().add_header("x-orrery-charge-explanation",
-                               bill.json(call.engine.account().settings().charges, kExplanationBytesMax));
+    call.response().add_header(
+        "x-orrery-charge-explanation",
+        bill.json(call.engine.account().settings().charges, kExplanationBytesMax));
 }
 
 }  // namespace
@@ -157,7 +167,8 @@ void reply_prepared(const CallPtr& call, const Answer& given) {
     auto& response = call->response();
     response.status = given.status;
     const bool metadata = is_metadata(*call);
-    const bool twice = metadata && call->terms.strong && given.status < 300 && given.charge == meter::metadata_read();
+    const bool twice = metadata && call->terms.strong && given.status < 300 &&
+                       given.charge == meter::metadata_read();
     Answer doubled;
     if (twice) {
         doubled = given;
@@ -170,7 +181,8 @@ void reply_prepared(const CallPtr& call, const Answer& given) {
     if (call->container) add_container(*call, answer);
     if (!answer.etag.empty()) append(response.head, {"etag: \"", answer.etag, "\"\r\n"});
     if (!answer.continuation.empty()) response.add_header("x-ms-continuation", answer.continuation);
-    if (answer.item_count) response.add_header("x-ms-item-count", static_cast<int64_t>(*answer.item_count));
+    if (answer.item_count)
+        response.add_header("x-ms-item-count", static_cast<int64_t>(*answer.item_count));
     if (!response.body.empty()) response.head += "Content-Type: application/json\r\n";
     if (call->recorder != nullptr) record_request(*call, answer);
     net::HttpExchange::send(std::move(call->exchange));
@@ -190,10 +202,12 @@ std::string error_body(const Error& error, std::string_view activity_id, std::st
             message = "Message: {\"Errors\":[";
             json::write_string(message, error.message);
             message += "]}\r\nActivityId: ";
-            append(message, {activity_id, ", Request URI: ", target, ", RequestStats: , SDK: ", server_name()});
+            append(message, {activity_id, ", Request URI: ", target,
+                             ", RequestStats: , SDK: ", server_name()});
             break;
         case ErrorForm::kQuery:
-            append(message, {"Message: ", error.message, "\r\nActivityId: ", activity_id, ", ", server_name()});
+            append(message, {"Message: ", error.message, "\r\nActivityId: ", activity_id, ", ",
+                             server_name()});
             break;
         case ErrorForm::kGateway:
             append(message, {error.message, "\r\nActivityId: ", activity_id, ", ", server_name()});
@@ -221,11 +235,13 @@ void reply_error(const CallPtr& call, const Error& error, const Answer& given) {
     Answer answer = given;
     answer.status = error.http_status;
     auto& response = call->response();
-    if (error.sub_status != 0) response.add_header("x-ms-substatus", static_cast<int64_t>(error.sub_status));
+    if (error.sub_status != 0)
+        response.add_header("x-ms-substatus", static_cast<int64_t>(error.sub_status));
     if (error.retry_after_ms > 0) response.add_header("x-ms-retry-after-ms", error.retry_after_ms);
     // The target is client text of any kind; what is not UTF-8 has no place in a JSON body.
     const auto target = call->request().target;
-    reply(call, answer, error_body(error, call->activity_id, is_valid_utf8(target) ? target : "(not UTF-8)"));
+    reply(call, answer,
+          error_body(error, call->activity_id, is_valid_utf8(target) ? target : "(not UTF-8)"));
 }
 
 std::string feed_body(std::string_view parent_rid, std::string_view array_name,

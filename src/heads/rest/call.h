@@ -33,8 +33,8 @@ struct Call {
     engine::Principal principal;
     std::string activity_id;
     int64_t started_us = 0;
-    engine::RequestTerms terms;          ///< what the headers say about admission and price
-    std::unique_ptr<meter::Bill> bill;   ///< the charge is to be explained
+    engine::RequestTerms terms;         ///< what the headers say about admission and price
+    std::unique_ptr<meter::Bill> bill;  ///< the charge is to be explained
     catalog::ContainerPtr container;  ///< once resolved; adds the container's headers to the answer
 
     const net::HttpRequest& request() const { return exchange->request; }
@@ -46,7 +46,7 @@ using CallPtr = std::shared_ptr<Call>;
 struct Answer {
     int status = 200;
     meter::Charge charge;
-    std::string etag;                      ///< without quotes; empty: none
+    std::string etag;                        ///< without quotes; empty: none
     std::optional<engine::Touched> touched;  ///< partition served: session token and LSNs
     std::string continuation;
     std::optional<uint64_t> item_count;
@@ -64,7 +64,8 @@ void reply(const CallPtr& call, const Answer& answer, std::string body);
 /// The same with the body that the response already has.
 void reply_prepared(const CallPtr& call, const Answer& answer);
 
-/// Sends an error body. `charge`: what the refusal costs; by default what meter says for its status.
+/// Sends an error body. `charge`: what the refusal costs; by default what meter says for its
+/// status.
 void reply_error(const CallPtr& call, const Error& error);
 void reply_error(const CallPtr& call, const Error& error, const Answer& answer);
 

@@ -15,8 +15,8 @@ using engine::ChangeFeedRequest;
 using partition::Change;
 using partition::LogOperation;
 
-/// The one format that clients may ask for: metadata apart from the item. All versions always have it, the latest version
-/// where it is asked for (Java's processor).
+/// The one format that clients may ask for: metadata apart from the item. All versions always have
+/// it, the latest version where it is asked for (Java's processor).
 constexpr std::string_view kSeparateMetadata = "2021-09-15";
 
 /// Which of the two feeds the header asks for.
@@ -27,7 +27,8 @@ Result<bool> wants_all_versions(const Call& call) {
         return errors::bad_header("A-IM", mode, "'Incremental Feed' or 'Full-Fidelity Feed'");
     const auto format = call.headers[HeaderName::kChangeFeedFormat];
     if (!format.empty() && format != kSeparateMetadata)
-        return errors::bad_header(header_text(HeaderName::kChangeFeedFormat), format, kSeparateMetadata);
+        return errors::bad_header(header_text(HeaderName::kChangeFeedFormat), format,
+                                  kSeparateMetadata);
     return all_versions;
 }
 
@@ -37,8 +38,9 @@ Result<std::string> position_of(const Call& call) {
     const auto token = call.headers[HeaderName::kContinuation];
     // Answers carry the position in both headers; clients send back one of them.
     if (!etag.empty() && !token.empty() && unquoted(etag) != unquoted(token))
-        return errors::bad_request("The headers 'If-None-Match' and 'x-ms-continuation' name different positions of "
-                                   "the change feed. Send one of them.");
+        return errors::bad_request(
+            "The headers 'If-None-Match' and 'x-ms-continuation' name different positions of "
+            "the change feed. Send one of them.");
     const auto given = etag.empty() ? token : etag;
     if (!given.empty() && unquoted(given).empty())
         return errors::bad_header(etag.empty() ? "x-ms-continuation" : "If-None-Match", given,
@@ -53,18 +55,21 @@ Result<ChangeFeedRequest> read_request(const Call& call) {
     if (const auto since = call.headers[HeaderName::kIfModifiedSince]; !since.empty()) {
         request.newer_than = parse_http_date(since);
         if (!request.newer_than)
-            return errors::bad_header("If-Modified-Since", since, "a date like 'Thu, 27 Apr 2017 00:51:12 GMT'");
+            return errors::bad_header("If-Modified-Since", since,
+                                      "a date like 'Thu, 27 Apr 2017 00:51:12 GMT'");
     }
     if (request.continuation == "*") {
         if (request.newer_than)
-            return errors::bad_request("'If-None-Match: *' starts the change feed now, 'If-Modified-Since' at a time. "
-                                       "Send one of them.");
+            return errors::bad_request(
+                "'If-None-Match: *' starts the change feed now, 'If-Modified-Since' at a time. "
+                "Send one of them.");
         request.continuation.clear();
         request.from_now = true;
     }
     if (request.all_versions && !request.from_now && request.continuation.empty())
         return errors::bad_request(
-            "All versions and deletes can be read from now on ('If-None-Match: *') or from a position (the etag of an "
+            "All versions and deletes can be read from now on ('If-None-Match: *') or from a "
+            "position (the etag of an "
             "answer) inside the retention window, not from the beginning or from a time.");
     TRY(request.items_max, page_size(call));
     return request;
@@ -77,8 +82,9 @@ void append_key(std::string& out, const partition::PartitionKeyDefinition& defin
     const auto document = item.document == nullptr ? Result<json::DocumentView>(errors::not_found())
                                                    : json::decode_document(*item.document);
     json::Arena arena;
-    const auto values = document.ok() ? json::extract(document->text, definition.member_paths, arena)
-                                      : Result<std::vector<json::Value>>(std::vector<json::Value>());
+    const auto values = document.ok()
+                            ? json::extract(document->text, definition.member_paths, arena)
+                            : Result<std::vector<json::Value>>(std::vector<json::Value>());
     bool first = true;
     for (size_t i = 0; values.ok() && i < values->size(); ++i) {
         if ((*values)[i].is_undefined()) continue;
@@ -93,15 +99,18 @@ void append_key(std::string& out, const partition::PartitionKeyDefinition& defin
 
 std::string_view operation_name(LogOperation operation) {
     switch (operation) {
-        case LogOperation::kCreate: return "create";
-        case LogOperation::kReplace: return "replace";
-        case LogOperation::kDelete: return "delete";
+        case LogOperation::kCreate:
+            return "create";
+        case LogOperation::kReplace:
+            return "replace";
+        case LogOperation::kDelete:
+            return "delete";
     }
     return "";
 }
 
-void append_version(std::string& out, partition::ItemWriter& writer, const catalog::Container& container,
-                    const Change& change) {
+void append_version(std::string& out, partition::ItemWriter& writer,
+                    const catalog::Container& container, const Change& change) {
     out += "{\"current\":";
     if (change.current.document != nullptr)
         writer.append_with_lsn(out, change.current);
@@ -136,7 +145,8 @@ void append_latest(std::string& out, partition::ItemWriter& writer, const Change
 
 enum class Form : uint8_t { kItems, kLatestWithMetadata, kAllVersions };
 
-std::string changes_body(const catalog::Container& container, const std::vector<Change>& changes, Form form) {
+std::string changes_body(const catalog::Container& container, const std::vector<Change>& changes,
+                         Form form) {
     constexpr size_t kAroundItem = 288;
     size_t size = kAroundItem;
     for (const Change& change : changes) {
@@ -151,9 +161,15 @@ std::string changes_body(const catalog::Container& container, const std::vector<
     for (size_t i = 0; i < changes.size(); ++i) {
         if (i > 0) body.push_back(',');
         switch (form) {
-            case Form::kItems: writer.append_with_lsn(body, changes[i].current); break;
-            case Form::kLatestWithMetadata: append_latest(body, writer, changes[i]); break;
-            case Form::kAllVersions: append_version(body, writer, container, changes[i]); break;
+            case Form::kItems:
+                writer.append_with_lsn(body, changes[i].current);
+                break;
+            case Form::kLatestWithMetadata:
+                append_latest(body, writer, changes[i]);
+                break;
+            case Form::kAllVersions:
+                append_version(body, writer, container, changes[i]);
+                break;
         }
     }
     body += "],\"_count\":" + std::to_string(changes.size()) + "}";
@@ -168,11 +184,13 @@ void handle_change_feed(const CallPtr& call) {
         TRY(const auto scope, feed_scope(*call));
         std::optional<std::string_view> epk;
         if (scope.epk) epk = *scope.epk;
-        TRY_STATUS(authorize(call->principal, engine::Access::kFeedRead, {call->container.get(), epk, {}}));
+        TRY_STATUS(authorize(call->principal, engine::Access::kFeedRead,
+                             {call->container.get(), epk, {}}));
         for (const auto* range : call->container->ranges->overlapping(scope.range))
             TRY_STATUS(check_session(*call, *range));
         request.range = scope.range;
-        if (scope.full_key && scope.range == partition::range_of_key(*scope.epk)) request.full_epk = scope.epk;
+        if (scope.full_key && scope.range == partition::range_of_key(*scope.epk))
+            request.full_epk = scope.epk;
         request.terms = call->terms;
         request.bill = call->bill.get();
         TRY(const auto page, call->engine.read_changes(*call->container, request));
@@ -188,9 +206,10 @@ void handle_change_feed(const CallPtr& call) {
             return {};
         }
         answer.item_count = page.changes.size();
-        const Form form = request.all_versions                                       ? Form::kAllVersions
-                          : call->headers[HeaderName::kChangeFeedFormat].empty() ? Form::kItems
-                                                                                 : Form::kLatestWithMetadata;
+        const Form form = request.all_versions ? Form::kAllVersions
+                          : call->headers[HeaderName::kChangeFeedFormat].empty()
+                              ? Form::kItems
+                              : Form::kLatestWithMetadata;
         reply(call, answer, changes_body(*call->container, page.changes, form));
         return {};
     });

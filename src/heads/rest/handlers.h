@@ -81,8 +81,8 @@ Status check_range_id(const Call& call, std::string_view epk);
 /// What a feed or query is limited to by partition key, range id and EPK headers.
 struct FeedScope {
     partition::EpkRange range;
-    std::optional<std::string> epk;  ///< key (or prefix) given by header
-    bool full_key = false;           ///< `epk` is a full key, not a prefix
+    std::optional<std::string> epk;                   ///< key (or prefix) given by header
+    bool full_key = false;                            ///< `epk` is a full key, not a prefix
     const catalog::PartitionRange* served = nullptr;  ///< range id given
 };
 Result<FeedScope> feed_scope(const Call& call);
@@ -107,7 +107,8 @@ struct QueriedResource {
     std::string json;
     std::vector<std::string> forms;  ///< empty: just `json`
 };
-void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std::string_view array_name,
+void reply_resource_query(const CallPtr& call, std::string_view parent_rid,
+                          std::string_view array_name,
                           const std::vector<QueriedResource>& resources);
 
 void handle_change_feed(const CallPtr& call);

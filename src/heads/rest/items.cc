@@ -1,11 +1,11 @@
 // Items: point operations, read feed, delete by partition key.
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "partition/client_item.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/item.h"
 #include "json/parse.h"
+#include "partition/client_item.h"
 
 namespace orrery::rest {
 namespace {
@@ -46,7 +46,8 @@ void answer_point(const CallPtr& call, partition::OperationResult& result, meter
     if (!document.ok()) return reply_error(call, document.error(), answer);
     call->response().add_header("x-ms-item-lsn", static_cast<int64_t>(document->header.lsn));
     if (is_read(*call) || !call->headers.prefers_minimal())
-        partition::ItemWriter(*call->container->settings).append(call->response().body, result.item);
+        partition::ItemWriter(*call->container->settings)
+            .append(call->response().body, result.item);
     reply_prepared(call, answer);
 }
 
@@ -57,7 +58,8 @@ public:
     PointAnswered(CallPtr call, engine::TransactionAnswer outcome)
         : call_(std::move(call)), outcome_(std::move(outcome)) {}
     void run() override {
-        answer_point(call_, outcome_.result.results.front(), outcome_.total, std::move(outcome_.touched));
+        answer_point(call_, outcome_.result.results.front(), outcome_.total,
+                     std::move(outcome_.touched));
     }
 
 private:
@@ -69,9 +71,11 @@ void execute_point(const CallPtr& call, std::string epk, ItemOperation operation
     partition::Transaction transaction;
     transaction.epk = std::move(epk);
     transaction.operations.push_back(std::move(operation));
-    call->engine.execute(call->container, std::move(transaction), call->terms, [call](engine::TransactionAnswer outcome) {
-        call->exchange->run_on_loop(std::make_unique<PointAnswered>(call, std::move(outcome)));
-    });
+    call->engine.execute(
+        call->container, std::move(transaction), call->terms,
+        [call](engine::TransactionAnswer outcome) {
+            call->exchange->run_on_loop(std::make_unique<PointAnswered>(call, std::move(outcome)));
+        });
 }
 
 Status authorize_item(const Call& call, Access access, std::string_view epk, std::string_view id) {
@@ -82,15 +86,18 @@ Status authorize_item(const Call& call, Access access, std::string_view epk, std
 Result<std::string> id_of_rid(const Call& call, std::string_view epk, uint64_t item_number) {
     TRY(const auto routed, call.engine.route(*call.container));
     const auto& container = *routed.container;
-    const storage::Docref docref(partition::docref_prefix(container.settings->key, epk), item_number);
+    const storage::Docref docref(partition::docref_prefix(container.settings->key, epk),
+                                 item_number);
     const auto partition_id = container.ranges->of_epk(epk).partition->identity().id;
-    TRY(const auto bytes, routed.view->get(storage::Family::kItems, storage::keys::item(partition_id, docref)));
+    TRY(const auto bytes,
+        routed.view->get(storage::Family::kItems, storage::keys::item(partition_id, docref)));
     if (!bytes) return errors::not_found();
     TRY(const auto document, json::decode_document(*bytes));
     if (document.header.epk != epk) return errors::not_found();
     json::Arena arena;
     TRY(const auto values, json::extract(document.text, {{"id"}}, arena));
-    if (!values[0].is_string()) return errors::internal("A stored item has no id; run 'orrery check'.");
+    if (!values[0].is_string())
+        return errors::internal("A stored item has no id; run 'orrery check'.");
     return std::string(values[0].as_string());
 }
 
@@ -104,10 +111,12 @@ void write_new(const CallPtr& call) {
         operation.kind = upsert ? OperationKind::kUpsert : OperationKind::kCreate;
         TRY(operation.directive, indexing_directive(call->headers[HeaderName::kIndexingDirective]));
         // A create succeeds only where nothing is, whatever the conditions say.
-        if (upsert && call->headers.has(HeaderName::kIfNoneMatch)) return Status(if_none_match_on_write());
+        if (upsert && call->headers.has(HeaderName::kIfNoneMatch))
+            return Status(if_none_match_on_write());
         if (upsert) operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
         operation.body = std::string(call->request().body);
-        TRY_STATUS(authorize(call->principal, Access::kItemCreate, {call->container.get(), key.epk, {}}));
+        TRY_STATUS(
+            authorize(call->principal, Access::kItemCreate, {call->container.get(), key.epk, {}}));
         execute_point(call, std::move(key.epk), std::move(operation));
         return {};
     };
@@ -121,7 +130,8 @@ Status point_operation(const CallPtr& call, std::string epk, std::string id) {
     TRY_STATUS(check_session(*call, call->container->ranges->of_epk(epk)));
     if (read) {
         const auto if_none_match = unquoted(call->headers[HeaderName::kIfNoneMatch]);
-        if (auto cached = call->engine.read_cached(*call->container, epk, id, if_none_match, call->terms)) {
+        if (auto cached =
+                call->engine.read_cached(*call->container, epk, id, if_none_match, call->terms)) {
             answer_point(call, cached->result, cached->charge, std::move(cached->touched));
             return {};
         }
@@ -154,14 +164,17 @@ Status point_operation(const CallPtr& call, std::string epk, std::string id) {
 
 void one_item(const CallPtr& call) {
     const auto method = call->request().method;
-    if (method != "GET" && method != "HEAD" && method != "PUT" && method != "PATCH" && method != "DELETE")
+    if (method != "GET" && method != "HEAD" && method != "PUT" && method != "PATCH" &&
+        method != "DELETE")
         return reply_error(call, errors::method_not_allowed(method, "an item"));
     auto key = point_key(*call);
     if (!key.ok()) return reply_error(call, key.error());
-    if (const Status status = check_range_id(*call, key->epk); !status.ok()) return reply_error(call, status.error());
+    if (const Status status = check_range_id(*call, key->epk); !status.ok())
+        return reply_error(call, status.error());
     const auto& container = *call->container;
     std::string id = call->route.ids[2];
-    const bool by_rid = call->route.container() == container.rid_text && container.id != container.rid_text;
+    const bool by_rid =
+        call->route.container() == container.rid_text && container.id != container.rid_text;
     const auto number = by_rid ? parse_item_rid(container.rid, id) : std::nullopt;
     if (number) {
         return on_worker(call, [call, epk = key->epk, number = *number]() -> Status {
@@ -169,12 +182,14 @@ void one_item(const CallPtr& call) {
             return point_operation(call, epk, std::move(name));
         });
     }
-    if (const Status status = point_operation(call, std::move(key->epk), std::move(id)); !status.ok())
+    if (const Status status = point_operation(call, std::move(key->epk), std::move(id));
+        !status.ok())
         reply_error(call, status.error());
 }
 
 /// feed_body() without a text of its own for each item.
-std::string items_body(const catalog::Container& container, const std::vector<partition::StoredItem>& items) {
+std::string items_body(const catalog::Container& container,
+                       const std::vector<partition::StoredItem>& items) {
     constexpr size_t kAroundItem = 256;
     size_t size = kAroundItem;
     for (const auto& item : items) size += item.document->size() + kAroundItem;
@@ -221,14 +236,16 @@ void read_feed(const CallPtr& call) {
 void handle_items(const CallPtr& call) {
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
-    if (const Status status = check_container_headers(*call); !status.ok()) return reply_error(call, status.error());
+    if (const Status status = check_container_headers(*call); !status.ok())
+        return reply_error(call, status.error());
     if (!call->route.feed) return one_item(call);
     const auto method = call->request().method;
     if (method == "GET") {
         if (call->headers.has(HeaderName::kAIm)) return handle_change_feed(call);
         return read_feed(call);
     }
-    if (method != "POST") return reply_error(call, errors::method_not_allowed(method, "the item feed"));
+    if (method != "POST")
+        return reply_error(call, errors::method_not_allowed(method, "the item feed"));
     const auto plan = call->headers.boolean(HeaderName::kIsQueryPlan);
     const auto batch = call->headers.boolean(HeaderName::kIsBatch);
     if (!plan.ok()) return reply_error(call, plan.error());
@@ -243,11 +260,14 @@ void handle_partition_key_delete(const CallPtr& call) {
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
     if (call->request().method != "POST")
-        return reply_error(call, errors::method_not_allowed(call->request().method, "partitionkeydelete"));
-    if (const Status status = check_container_headers(*call); !status.ok()) return reply_error(call, status.error());
+        return reply_error(
+            call, errors::method_not_allowed(call->request().method, "partitionkeydelete"));
+    if (const Status status = check_container_headers(*call); !status.ok())
+        return reply_error(call, status.error());
     auto key = point_key(*call);
     if (!key.ok()) return reply_error(call, key.error());
-    if (const Status allowed = authorize_item(*call, Access::kItemWrite, key->epk, {}); !allowed.ok())
+    if (const Status allowed = authorize_item(*call, Access::kItemWrite, key->epk, {});
+        !allowed.ok())
         return reply_error(call, allowed.error());
     on_worker(call, [call, epk = key->epk]() -> Status {
         TRY_STATUS(call->engine.delete_partition_key(*call->container, epk));

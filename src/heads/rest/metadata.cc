@@ -43,7 +43,8 @@ bool has_version_before(const Call& call, std::string_view date) {
     return !version.empty() && version < date;
 }
 
-void reply_container(const CallPtr& call, int status, const catalog::ContainerPtr& container, meter::Charge charge) {
+void reply_container(const CallPtr& call, int status, const catalog::ContainerPtr& container,
+                     meter::Charge charge) {
     call->container = container;
     Answer answer = metadata_answer(status, charge, container->version.etag);
     answer.touched = touched_of(*container);
@@ -100,8 +101,9 @@ std::vector<QueriedResource> collect_all(const List& list, const Json& json) {
 Status refuse_upsert(const Call& call) {
     TRY(const bool upsert, call.headers.boolean(HeaderName::kIsUpsert));
     if (upsert)
-        return Status(errors::bad_header(header_text(HeaderName::kIsUpsert), "true",
-                                         "no upsert: databases and containers are created or replaced"));
+        return Status(
+            errors::bad_header(header_text(HeaderName::kIsUpsert), "true",
+                               "no upsert: databases and containers are created or replaced"));
     return {};
 }
 
@@ -112,7 +114,8 @@ void create_database(const CallPtr& call) {
         TRY(const auto throughput, throughput_request(*call));
         TRY(const auto database, call->engine.catalog().create_database(body->value, throughput));
         add_offer_headers(call, call->engine.catalog().offer_of(database->rid.text()));
-        reply(call, metadata_answer(201, meter::metadata_write(), database->version.etag), database->json());
+        reply(call, metadata_answer(201, meter::metadata_write(), database->version.etag),
+              database->json());
         return {};
     });
 }
@@ -144,10 +147,14 @@ void handle_account(const CallPtr& call) {
         return reply_error(call, errors::method_not_allowed(call->request().method, "the account"));
     const auto host = call->headers[HeaderName::kHost];
     if (host.empty())
-        return reply_error(call, errors::bad_request("The account document names the address that the client dialled: "
-                                                     "the request needs a Host header."));
-    const std::string endpoint = fmt::format("{}://{}/", call->request().tls ? "https" : "http", host);
-    const std::string location = fmt::format(R"([{{"name":"Local","databaseAccountEndpoint":"{}"}}])", endpoint);
+        return reply_error(
+            call,
+            errors::bad_request("The account document names the address that the client dialled: "
+                                "the request needs a Host header."));
+    const std::string endpoint =
+        fmt::format("{}://{}/", call->request().tls ? "https" : "http", host);
+    const std::string location =
+        fmt::format(R"([{{"name":"Local","databaseAccountEndpoint":"{}"}}])", endpoint);
     std::string body = fmt::format(
         R"({{"_self":"","id":"{0}","_rid":"{0}","media":"//media/","addresses":"//addresses/","_dbs":"//dbs/",)"
         R"("writableLocations":{1},"readableLocations":{1},"enableMultipleWriteLocations":false,)"
@@ -169,19 +176,23 @@ void handle_account(const CallPtr& call) {
 
 void handle_databases(const CallPtr& call) {
     const auto method = call->request().method;
-    const bool write = (method == "POST" && !is_query(*call)) || method == "DELETE" || method == "PUT";
-    if (const Status allowed = authorize(call->principal, write ? Access::kMetadataWrite : Access::kMetadataRead, {});
+    const bool write =
+        (method == "POST" && !is_query(*call)) || method == "DELETE" || method == "PUT";
+    if (const Status allowed =
+            authorize(call->principal, write ? Access::kMetadataWrite : Access::kMetadataRead, {});
         !allowed.ok())
         return reply_error(call, allowed.error());
     if (call->route.feed) {
         if (method == "GET") return list_databases(call);
-        if (method != "POST") return reply_error(call, errors::method_not_allowed(method, "the database feed"));
+        if (method != "POST")
+            return reply_error(call, errors::method_not_allowed(method, "the database feed"));
         if (!is_query(*call)) return create_database(call);
         return on_worker(call, [call]() -> Status {
             const auto& catalog = call->engine.catalog();
-            reply_resource_query(call, "", "Databases",
-                                 collect_all([&](const auto& page) { return catalog.list_databases(page); },
-                                             [](const auto& database) { return database->json(); }));
+            reply_resource_query(
+                call, "", "Databases",
+                collect_all([&](const auto& page) { return catalog.list_databases(page); },
+                            [](const auto& database) { return database->json(); }));
             return {};
         });
     }
@@ -194,8 +205,8 @@ void handle_databases(const CallPtr& call) {
     }
     if (method == "DELETE") {
         return on_worker(call, [call]() -> Status {
-            TRY_STATUS(call->engine.catalog().delete_database(call->route.database(),
-                                                              unquoted(call->headers[HeaderName::kIfMatch])));
+            TRY_STATUS(call->engine.catalog().delete_database(
+                call->route.database(), unquoted(call->headers[HeaderName::kIfMatch])));
             reply(call, metadata_answer(204, meter::metadata_write()), "");
             return {};
         });
@@ -207,26 +218,30 @@ void handle_containers(const CallPtr& call) {
     const auto method = call->request().method;
     const bool query = is_query(*call);
     if (call->route.feed) {
-        const Access access = method == "POST" && !query ? Access::kMetadataWrite : Access::kMetadataRead;
+        const Access access =
+            method == "POST" && !query ? Access::kMetadataWrite : Access::kMetadataRead;
         if (const Status allowed = authorize(call->principal, access, {}); !allowed.ok())
             return reply_error(call, allowed.error());
         if (method == "GET") return list_containers(call);
-        if (method != "POST") return reply_error(call, errors::method_not_allowed(method, "the container feed"));
+        if (method != "POST")
+            return reply_error(call, errors::method_not_allowed(method, "the container feed"));
         if (!query) return create_container(call);
         return on_worker(call, [call]() -> Status {
             TRY(const auto database, find_database(*call));
             const auto& catalog = call->engine.catalog();
             reply_resource_query(
                 call, database->rid.text(), "DocumentCollections",
-                collect_all([&](const auto& page) { return catalog.list_containers(*database, page); },
-                            [](const auto& container) { return container->json(); }));
+                collect_all(
+                    [&](const auto& page) { return catalog.list_containers(*database, page); },
+                    [](const auto& container) { return container->json(); }));
             return {};
         });
     }
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
     const Access access = is_read(*call) ? Access::kContainerRead : Access::kMetadataWrite;
-    if (const Status allowed = authorize(call->principal, access, {*container, std::nullopt, {}}); !allowed.ok())
+    if (const Status allowed = authorize(call->principal, access, {*container, std::nullopt, {}});
+        !allowed.ok())
         return reply_error(call, allowed.error());
     if (is_read(*call)) {
         if (replied_not_modified(call, (*container)->version.etag)) return;
@@ -236,16 +251,17 @@ void handle_containers(const CallPtr& call) {
     if (method == "PUT") {
         return on_worker(call, [call, if_match]() -> Status {
             TRY(const auto body, parse_body(*call));
-            TRY(const auto replaced, call->engine.catalog().replace_container(
-                                         call->route.database(), call->route.container(), body->value, if_match));
+            TRY(const auto replaced,
+                call->engine.catalog().replace_container(
+                    call->route.database(), call->route.container(), body->value, if_match));
             reply_container(call, 200, replaced, meter::metadata_write());
             return {};
         });
     }
     if (method == "DELETE") {
         return on_worker(call, [call, if_match]() -> Status {
-            TRY_STATUS(call->engine.catalog().delete_container(call->route.database(), call->route.container(),
-                                                               if_match));
+            TRY_STATUS(call->engine.catalog().delete_container(call->route.database(),
+                                                               call->route.container(), if_match));
             call->container.reset();
             reply(call, metadata_answer(204, meter::metadata_write()), "");
             return {};
@@ -282,7 +298,8 @@ void handle_ranges(const CallPtr& call) {
 void handle_conflicts(const CallPtr& call) {
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
-    if (const Status allowed = authorize(call->principal, Access::kFeedRead, {*container, std::nullopt, {}});
+    if (const Status allowed =
+            authorize(call->principal, Access::kFeedRead, {*container, std::nullopt, {}});
         !allowed.ok())
         return reply_error(call, allowed.error());
     const auto method = call->request().method;
@@ -293,7 +310,8 @@ void handle_conflicts(const CallPtr& call) {
         answer.item_count = 0;
         return reply(call, answer, feed_body((*container)->rid_text, "Conflicts", {}));
     }
-    if (!call->route.feed && (method == "GET" || method == "DELETE")) return reply_error(call, errors::not_found());
+    if (!call->route.feed && (method == "GET" || method == "DELETE"))
+        return reply_error(call, errors::not_found());
     reply_error(call, errors::method_not_allowed(method, "conflicts"));
 }
 

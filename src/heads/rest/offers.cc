@@ -54,12 +54,14 @@ void replace_offer(const CallPtr& call) {
         TRY(const bool to_autopilot, call->headers.boolean(HeaderName::kMigrateToAutopilot));
         TRY(const bool to_manual, call->headers.boolean(HeaderName::kMigrateToManual));
         if (to_autopilot && to_manual)
-            return Status(errors::bad_request("An offer cannot be migrated to autoscale and to manual at once."));
+            return Status(errors::bad_request(
+                "An offer cannot be migrated to autoscale and to manual at once."));
         auto migrate = catalog::Catalog::Migrate::kNo;
         if (to_autopilot) migrate = catalog::Catalog::Migrate::kToAutoscale;
         if (to_manual) migrate = catalog::Catalog::Migrate::kToManual;
-        TRY(const auto offer, call->engine.catalog().replace_offer(call->route.last_id(), body->value, migrate,
-                                                                   unquoted(call->headers[HeaderName::kIfMatch])));
+        TRY(const auto offer,
+            call->engine.catalog().replace_offer(call->route.last_id(), body->value, migrate,
+                                                 unquoted(call->headers[HeaderName::kIfMatch])));
         reply_offer(call, offer, meter::metadata_write());
         return {};
     });
@@ -79,7 +81,8 @@ Status list_offers(const CallPtr& call) {
     const auto after = call->headers[HeaderName::kContinuation];
     const auto last = catalog::parse_offer_rid(after);
     if (!after.empty() && !last)
-        return Status(errors::bad_header("x-ms-continuation", after, "a value from an earlier answer"));
+        return Status(
+            errors::bad_header("x-ms-continuation", after, "a value from an earlier answer"));
     std::map<uint32_t, catalog::OfferPtr> rest;
     for (const auto& offer : call->engine.catalog().list_offers()) {
         const auto number = catalog::parse_offer_rid(offer->rid);
@@ -109,7 +112,8 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
         int64_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error != std::errc() || end != text.data() + text.size())
-            return errors::bad_header("x-ms-offer-throughput", text, "an integer of Request Units per second");
+            return errors::bad_header("x-ms-offer-throughput", text,
+                                      "an integer of Request Units per second");
         request.manual = value;
     }
     if (const auto text = call.headers[HeaderName::kAutopilotSettings]; !text.empty()) {
@@ -120,8 +124,9 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
             return errors::bad_header("x-ms-cosmos-offer-autopilot-settings", text,
                                       R"(a JSON object such as {"maxThroughput":4000})");
         request.autoscale_max = max.as_int64();
-        const json::Value percent =
-            settings->member("autoUpgradePolicy").member("throughputPolicy").member("incrementPercent");
+        const json::Value percent = settings->member("autoUpgradePolicy")
+                                        .member("throughputPolicy")
+                                        .member("incrementPercent");
         if (percent.is_int64()) {
             request.increment_percent = percent.as_int64();
         } else if (!percent.is_undefined() && !percent.is_null()) {
@@ -153,7 +158,8 @@ void handle_offers(const CallPtr& call) {
     if (call->route.feed) {
         if (method != "GET" && !is_query(*call))
             return reply_error(call, errors::method_not_allowed(method, "the offer feed"));
-        return on_worker(call, [call] { return is_query(*call) ? query_offers(call) : list_offers(call); });
+        return on_worker(
+            call, [call] { return is_query(*call) ? query_offers(call) : list_offers(call); });
     }
     if (method == "PUT") return replace_offer(call);
     if (!is_read(*call)) return reply_error(call, errors::method_not_allowed(method, "an offer"));

@@ -19,7 +19,8 @@ Result<catalog::ContainerPtr> named_container(const Call& call) {
     const auto& ids = call.route.ids;
     auto container = call.engine.catalog().find_container(ids[1], ids[2]);
     if (container == nullptr)
-        return errors::resource_not_found("There is no container '" + ids[2] + "' in the database '" + ids[1] + "'.");
+        return errors::resource_not_found("There is no container '" + ids[2] +
+                                          "' in the database '" + ids[1] + "'.");
     return container;
 }
 
@@ -35,12 +36,18 @@ std::string texts_json(const std::vector<std::string>& texts) {
 std::string_view phase_name(catalog::RangeProgress::Phase phase) {
     using Phase = catalog::RangeProgress::Phase;
     switch (phase) {
-        case Phase::kWaiting: return "waiting";
-        case Phase::kCopying: return "copying";
-        case Phase::kCatchingUp: return "catchingUp";
-        case Phase::kSwitching: return "switching";
-        case Phase::kDone: return "done";
-        case Phase::kFailed: return "failed";
+        case Phase::kWaiting:
+            return "waiting";
+        case Phase::kCopying:
+            return "copying";
+        case Phase::kCatchingUp:
+            return "catchingUp";
+        case Phase::kSwitching:
+            return "switching";
+        case Phase::kDone:
+            return "done";
+        case Phase::kFailed:
+            return "failed";
     }
     return "";
 }
@@ -50,10 +57,10 @@ std::string job_json(const Job& job) {
     std::string out = fmt::format(
         R"({{"id":{},"kind":"{}","rangeIds":{},"automatic":{},"askedAt":{},"phase":"{}","bytesCopied":{},)"
         R"("copyMs":{:.3f},"pauseMs":{:.3f},"newRangeIds":{})",
-        job.number, job.change.range_ids.size() == 1 ? "split" : "merge", texts_json(job.change.range_ids),
-        job.automatic, job.asked_at, phase_name(progress.phase), progress.bytes_copied.load(),
-        static_cast<double>(progress.copy_us) / 1000, static_cast<double>(progress.pause_us) / 1000,
-        texts_json(job.new_range_ids));
+        job.number, job.change.range_ids.size() == 1 ? "split" : "merge",
+        texts_json(job.change.range_ids), job.automatic, job.asked_at, phase_name(progress.phase),
+        progress.bytes_copied.load(), static_cast<double>(progress.copy_us) / 1000,
+        static_cast<double>(progress.pause_us) / 1000, texts_json(job.new_range_ids));
     if (!job.error.empty()) {
         out += R"(,"error":)";
         json::write_string(out, job.error);
@@ -73,8 +80,8 @@ Result<std::string> partitions_json(const engine::Engine& engine, const catalog:
             R"({{"id":"{}","minInclusive":"{}","maxExclusive":"{}","parents":{},"lsn":{},"birthLsn":{},"items":{},)"
             R"("bytes":{}}})",
             range.id, hex_encode_upper(partition.identity().range.min),
-            hex_encode_upper(partition.identity().range.max), texts_json(range.parents), partition.lsn(),
-            partition.birth().lsn, totals.items, totals.bytes);
+            hex_encode_upper(partition.identity().range.max), texts_json(range.parents),
+            partition.lsn(), partition.birth().lsn, totals.items, totals.bytes);
     }
     const auto& limits = engine.catalog().range_limits();
     out += fmt::format(
@@ -94,10 +101,12 @@ Error bad_member(std::string_view name, std::string_view expected) {
 }
 
 Status read_members(const json::Value& body, std::initializer_list<std::string_view> known) {
-    if (!body.is_object()) return Status(errors::bad_request("The request body must be a JSON object."));
+    if (!body.is_object())
+        return Status(errors::bad_request("The request body must be a JSON object."));
     for (const auto& member : body.members())
         if (std::find(known.begin(), known.end(), member.name) == known.end())
-            return Status(errors::bad_request(fmt::format("The member '{}' is unknown here.", member.name)));
+            return Status(
+                errors::bad_request(fmt::format("The member '{}' is unknown here.", member.name)));
     return {};
 }
 
@@ -111,12 +120,14 @@ Result<bool> what_if_of(const json::Value& body) {
 Status read_split(const json::Value& body, RangeChange& change) {
     TRY_STATUS(read_members(body, {"rangeId", "epk", "at", "whatIf"}));
     const json::Value id = body.member("rangeId");
-    if (!id.is_string()) return Status(bad_member("rangeId", "the id of a partition key range, a string"));
+    if (!id.is_string())
+        return Status(bad_member("rangeId", "the id of a partition key range, a string"));
     change.range_ids = {std::string(id.as_string())};
     const json::Value at = body.member("at");
     if (!at.is_undefined()) {
         if (!at.is_string() || (at.as_string() != "middle" && at.as_string() != "bytes"))
-            return Status(bad_member("at", "'middle' (of the key space) or 'bytes' (halves of even size)"));
+            return Status(
+                bad_member("at", "'middle' (of the key space) or 'bytes' (halves of even size)"));
         change.at = at.as_string() == "bytes" ? RangeChange::At::kBytes : RangeChange::At::kMiddle;
     }
     const json::Value epk = body.member("epk");
@@ -157,9 +168,10 @@ void change_ranges(const CallPtr& call, Status (*read)(const json::Value&, Range
         TRY(const auto forecasts, call->engine.catalog().forecast(change));
         std::string out;
         for (const auto& forecast : forecasts)
-            out += fmt::format(R"({}{{"minInclusive":"{}","maxExclusive":"{}","items":{},"bytes":{}}})",
-                               out.empty() ? "" : ",", hex_encode_upper(forecast.range.min),
-                               hex_encode_upper(forecast.range.max), forecast.items, forecast.bytes);
+            out += fmt::format(
+                R"({}{{"minInclusive":"{}","maxExclusive":"{}","items":{},"bytes":{}}})",
+                out.empty() ? "" : ",", hex_encode_upper(forecast.range.min),
+                hex_encode_upper(forecast.range.max), forecast.items, forecast.bytes);
         reply(call, answer, R"({"ranges":[)" + out + "]}");
         return {};
     });
@@ -176,8 +188,12 @@ void handle_partitions(const CallPtr& call) {
     });
 }
 
-void handle_split(const CallPtr& call) { change_ranges(call, read_split); }
+void handle_split(const CallPtr& call) {
+    change_ranges(call, read_split);
+}
 
-void handle_merge(const CallPtr& call) { change_ranges(call, read_merge); }
+void handle_merge(const CallPtr& call) {
+    change_ranges(call, read_merge);
+}
 
 }  // namespace orrery::rest

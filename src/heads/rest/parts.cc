@@ -15,7 +15,9 @@ void on_worker(const CallPtr& call, std::function<Status()> work) {
     });
 }
 
-bool is_read(const Call& call) { return call.request().method == "GET" || call.request().method == "HEAD"; }
+bool is_read(const Call& call) {
+    return call.request().method == "GET" || call.request().method == "HEAD";
+}
 
 bool is_query(const Call& call) {
     if (call.request().method != "POST") return false;
@@ -32,12 +34,14 @@ Result<catalog::DatabasePtr> find_database(const Call& call) {
     auto database = call.engine.catalog().find_database(call.route.database());
     if (database != nullptr) return database;
     if (call.route.type == ResourceType::kDatabase)
-        return errors::resource_not_found("The database '" + call.route.database() + "' does not exist.");
+        return errors::resource_not_found("The database '" + call.route.database() +
+                                          "' does not exist.");
     return errors::owner_not_found("The database '" + call.route.database() + "' does not exist.");
 }
 
 Result<const catalog::Container*> find_container(Call& call) {
-    auto container = call.engine.catalog().find_container(call.route.database(), call.route.container());
+    auto container =
+        call.engine.catalog().find_container(call.route.database(), call.route.container());
     if (call.principal.kind == engine::Principal::Kind::kToken &&
         (container == nullptr || !(container->rid == call.principal.scope.container)))
         return errors::forbidden("The resource token was issued for another container.");
@@ -46,10 +50,11 @@ Result<const catalog::Container*> find_container(Call& call) {
         return call.container.get();
     }
     if (call.route.type != ResourceType::kContainer)
-        return errors::owner_not_found("The container '" + call.route.container() + "' does not exist.");
+        return errors::owner_not_found("The container '" + call.route.container() +
+                                       "' does not exist.");
     TRY(const auto database, find_database(call));
-    return errors::resource_not_found("The container '" + call.route.container() + "' does not exist in database '" +
-                                      database->id + "'.");
+    return errors::resource_not_found("The container '" + call.route.container() +
+                                      "' does not exist in database '" + database->id + "'.");
 }
 
 Status check_container_headers(const Call& call) {
@@ -58,8 +63,9 @@ Status check_container_headers(const Call& call) {
         return Status(errors::collection_rid_mismatch());
     for (const auto trigger : {HeaderName::kPreTriggerInclude, HeaderName::kPostTriggerInclude})
         if (!call.headers[trigger].empty())
-            return Status(errors::not_supported("Triggers (header '" + std::string(header_text(trigger)) + "')",
-                                                "Remove the header."));
+            return Status(errors::not_supported(
+                "Triggers (header '" + std::string(header_text(trigger)) + "')",
+                "Remove the header."));
     return {};
 }
 
@@ -72,7 +78,8 @@ Status check_session(const Call& call, const catalog::PartitionRange& range) {
         while (part.starts_with(' ')) part.remove_prefix(1);
         const size_t colon = part.find(':');
         if (colon == std::string_view::npos)
-            return Status(errors::bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
+            return Status(
+                errors::bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
         // Tokens of ancestors hold for their children.
         const auto range_id = part.substr(0, colon);
         bool applies = range_id == range.id;
@@ -80,12 +87,14 @@ Status check_session(const Call& call, const catalog::PartitionRange& range) {
         if (!applies) continue;
         // "version#globalLsn[#region=lsn]…", or the older bare LSN.
         std::string_view rest = part.substr(colon + 1);
-        if (const size_t hash = rest.find('#'); hash != std::string_view::npos) rest.remove_prefix(hash + 1);
+        if (const size_t hash = rest.find('#'); hash != std::string_view::npos)
+            rest.remove_prefix(hash + 1);
         rest = rest.substr(0, rest.find('#'));
         uint64_t lsn = 0;
         const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), lsn);
         if (error != std::errc() || end != rest.data() + rest.size())
-            return Status(errors::bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
+            return Status(
+                errors::bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
         if (lsn > range.partition->lsn()) return Status(errors::session_not_available());
     }
     return {};
@@ -108,15 +117,18 @@ Result<partition::IndexingDirective> indexing_directive(std::string_view text) {
     if (text.empty() || equals_ignore_case(text, "Default") || text == "0")
         return partition::IndexingDirective::kDefault;
     // The Python SDK sends the numbers of its enumeration.
-    if (equals_ignore_case(text, "Include") || text == "2") return partition::IndexingDirective::kInclude;
-    if (equals_ignore_case(text, "Exclude") || text == "1") return partition::IndexingDirective::kExclude;
+    if (equals_ignore_case(text, "Include") || text == "2")
+        return partition::IndexingDirective::kInclude;
+    if (equals_ignore_case(text, "Exclude") || text == "1")
+        return partition::IndexingDirective::kExclude;
     return errors::bad_header("x-ms-indexing-directive", text, "Include, Exclude or Default");
 }
 
 Error if_none_match_on_write() {
-    return errors::not_supported("If-None-Match on a write",
-                                 "It applies to reads. To write only where nothing exists, create the item; to write "
-                                 "only over a known version, send If-Match.");
+    return errors::not_supported(
+        "If-None-Match on a write",
+        "It applies to reads. To write only where nothing exists, create the item; to write "
+        "only over a known version, send If-Match.");
 }
 
 Result<catalog::PageRequest> page_request(const Call& call) {
@@ -139,7 +151,8 @@ Result<RequestKey> point_key(const Call& call) {
     // Containers made without a key hold items under the missing value.
     if (key.components.empty() && definition.system_key) key.components.push_back(json::Value());
     if (key.components.size() != definition.paths.size())
-        return errors::bad_request("The partition key in the header has " + std::to_string(key.components.size()) +
+        return errors::bad_request("The partition key in the header has " +
+                                   std::to_string(key.components.size()) +
                                    " values, but the container's key has " +
                                    std::to_string(definition.paths.size()) + " paths.");
     TRY(key.epk, partition::effective_partition_key(definition, key.components));
@@ -154,7 +167,8 @@ Result<const catalog::PartitionRange*> named_range(const Call& call) {
     auto id = call.headers[HeaderName::kPartitionKeyRangeId];
     if (id.empty()) return static_cast<const catalog::PartitionRange*>(nullptr);
     if (const size_t comma = id.find(','); comma != std::string_view::npos) {
-        if (id.substr(0, comma) != call.container->rid_text) return errors::collection_rid_mismatch();
+        if (id.substr(0, comma) != call.container->rid_text)
+            return errors::collection_rid_mismatch();
         id.remove_prefix(comma + 1);
     }
     const auto* range = call.container->ranges->find(id);
@@ -172,7 +186,8 @@ void narrow(partition::EpkRange& range, const partition::EpkRange& by) {
 
 Status check_range_id(const Call& call, std::string_view epk) {
     TRY(const auto* range, named_range(call));
-    if (range != nullptr && range != &call.container->ranges->of_epk(epk)) return Status(errors::range_gone(range->id));
+    if (range != nullptr && range != &call.container->ranges->of_epk(epk))
+        return Status(errors::range_gone(range->id));
     return {};
 }
 
@@ -184,7 +199,8 @@ Result<FeedScope> feed_scope(const Call& call) {
     if (const auto header = call.headers[HeaderName::kPartitionKey]; header.data() != nullptr) {
         json::Arena arena;
         TRY(auto components, partition::parse_partition_key_header(header, arena));
-        if (components.empty() && container.settings->key.system_key) components.push_back(json::Value());
+        if (components.empty() && container.settings->key.system_key)
+            components.push_back(json::Value());
         if (!components.empty()) {
             TRY(auto epk, partition::effective_partition_key(container.settings->key, components));
             // Several headers at once: what all of them allow. The empty key is one key, not a

@@ -16,7 +16,8 @@ namespace orrery::rest {
 Result<QueryBody> query_of(const json::Value& body) {
     const json::Value text = body.member("query");
     if (!text.is_string())
-        return errors::bad_request(R"(A query body must be {"query":"…","parameters":[{"name":"@x","value":…}]}.)");
+        return errors::bad_request(
+            R"(A query body must be {"query":"…","parameters":[{"name":"@x","value":…}]}.)");
     return QueryBody{std::string(text.as_string()), body.member("parameters")};
 }
 
@@ -33,7 +34,8 @@ Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
     std::optional<std::string_view> epk;
     if (scope.epk) epk = *scope.epk;
     TRY_STATUS(authorize(call->principal, Access::kFeedRead, {call->container.get(), epk, {}}));
-    for (const auto* range : call->container->ranges->overlapping(scope.range)) TRY_STATUS(check_session(*call, *range));
+    for (const auto* range : call->container->ranges->overlapping(scope.range))
+        TRY_STATUS(check_session(*call, *range));
     TRY(const auto body, parse_body(*call));
     TRY(auto parsed, query_of(body->value));
     engine::QueryRequest request;
@@ -41,7 +43,8 @@ Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
     request.parameters = parsed.parameters;
     request.range = scope.range;
     // Together with other headers the key may leave less than itself, or nothing.
-    if (scope.full_key && (scope.epk->empty() || scope.range == partition::range_of_key(*scope.epk)))
+    if (scope.full_key &&
+        (scope.epk->empty() || scope.range == partition::range_of_key(*scope.epk)))
         request.full_epk = scope.epk;
     request.over_container = scope.served == nullptr && scope.range == partition::EpkRange();
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
@@ -72,7 +75,8 @@ Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
 }  // namespace
 
 void handle_item_query(const CallPtr& call) {
-    if (call->request().body.size() <= kLightBodyBytes && call->headers[HeaderName::kContinuation].empty()) {
+    if (call->request().body.size() <= kLightBodyBytes &&
+        call->headers[HeaderName::kContinuation].empty()) {
         const Result<bool> done = run_item_query(call, true);
         if (!done.ok()) return reply_error(call, done.error());
         if (*done) return;
@@ -83,7 +87,8 @@ void handle_item_query(const CallPtr& call) {
     });
 }
 
-void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std::string_view array_name,
+void reply_resource_query(const CallPtr& call, std::string_view parent_rid,
+                          std::string_view array_name,
                           const std::vector<QueriedResource>& resources) {
     const auto run = [&]() -> Status {
         TRY(const auto body, parse_body(*call));
@@ -100,7 +105,8 @@ void reply_resource_query(const CallPtr& call, std::string_view parent_rid, std:
             rows.clear();
         };
         for (const auto& resource : resources) {
-            const auto forms = resource.forms.empty() ? std::vector<std::string>{resource.json} : resource.forms;
+            const auto forms =
+                resource.forms.empty() ? std::vector<std::string>{resource.json} : resource.forms;
             for (const auto& form : forms) {
                 TRY(const auto value, json::parse(form, arena));
                 TRY(const bool matches, query::matches(*compiled, parameters, value, arena));

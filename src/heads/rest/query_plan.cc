@@ -102,7 +102,7 @@ Result<std::string> make_answer(const Call& call) {
     TRY(const auto body, parse_body(call));
     TRY(const auto parsed, query_of(body->value));
     TRY(const auto compiled, query::compile(parsed.text, container.settings->indexing.computed,
-                                              container.settings->space));
+                                            container.settings->space));
     TRY(const auto parameters, query::Parameters::bind(*compiled, parsed.parameters));
     const auto ranges = query::key_ranges(*compiled, parameters, container.settings->key);
     query::PlanScope scope;

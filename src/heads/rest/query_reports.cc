@@ -42,14 +42,19 @@ std::string query_metrics(const engine::QueryAnswer& answer) {
                              : std::min(1.0, static_cast<double>(page.rows.size()) /
                                                  static_cast<double>(page.retrieved_items));
     return fmt::format(
-        "totalExecutionTimeInMs={:.2f};queryCompileTimeInMs={:.2f};queryLogicalPlanBuildTimeInMs=0.00;"
-        "queryPhysicalPlanBuildTimeInMs={:.2f};queryOptimizationTimeInMs=0.00;VMExecutionTimeInMs={:.2f};"
+        "totalExecutionTimeInMs={:.2f};queryCompileTimeInMs={:.2f};queryLogicalPlanBuildTimeInMs=0."
+        "00;"
+        "queryPhysicalPlanBuildTimeInMs={:.2f};queryOptimizationTimeInMs=0.00;VMExecutionTimeInMs={"
+        ":.2f};"
         "indexLookupTimeInMs={:.2f};instructionCount=0;documentLoadTimeInMs={:.2f};"
-        "systemFunctionExecuteTimeInMs=0.00;userFunctionExecuteTimeInMs=0.00;retrievedDocumentCount={};"
-        "retrievedDocumentSize={};outputDocumentCount={};outputDocumentSize={};writeOutputTimeInMs=0.00;"
+        "systemFunctionExecuteTimeInMs=0.00;userFunctionExecuteTimeInMs=0.00;"
+        "retrievedDocumentCount={};"
+        "retrievedDocumentSize={};outputDocumentCount={};outputDocumentSize={};writeOutputTimeInMs="
+        "0.00;"
         "indexUtilizationRatio={:.2f}",
-        ms(answer.elapsed_us), ms(answer.compile_us), ms(page.plan_us), ms(run_us), ms(page.index_us),
-        ms(page.load_us), page.retrieved_items, page.retrieved_bytes, page.rows.size(), page.output_bytes, ratio);
+        ms(answer.elapsed_us), ms(answer.compile_us), ms(page.plan_us), ms(run_us),
+        ms(page.index_us), ms(page.load_us), page.retrieved_items, page.retrieved_bytes,
+        page.rows.size(), page.output_bytes, ratio);
 }
 
 /// The flat form, which Java, Python and Go read.
@@ -60,24 +65,30 @@ std::string index_metrics(const query::IndexUse& use) {
                            quoted(path));
     };
     const auto composite = [](const std::vector<std::string>& paths) {
-        return fmt::format(R"({{"IndexSpecs":{},"IndexPreciseSet":false,"IndexImpactScore":"High"}})", specs(paths));
+        return fmt::format(
+            R"({{"IndexSpecs":{},"IndexPreciseSet":false,"IndexImpactScore":"High"}})",
+            specs(paths));
     };
     return fmt::format(R"({{"UtilizedSingleIndexes":{},"PotentialSingleIndexes":{},)"
                        R"("UtilizedCompositeIndexes":{},"PotentialCompositeIndexes":{}}})",
                        array_of(use.utilized, single), array_of(use.potential, single),
-                       array_of(use.utilized_composite, composite), array_of(use.potential_composite, composite));
+                       array_of(use.utilized_composite, composite),
+                       array_of(use.potential_composite, composite));
 }
 
 /// The nested form, which JavaScript and .NET read.
 std::string index_metrics_v2(const query::IndexUse& use) {
-    const auto single = [](const std::string& path) { return R"({"IndexSpec":)" + quoted(path) + "}"; };
+    const auto single = [](const std::string& path) {
+        return R"({"IndexSpec":)" + quoted(path) + "}";
+    };
     const auto composite = [](const std::vector<std::string>& paths) {
         return R"({"IndexSpecs":)" + specs(paths) + "}";
     };
     return fmt::format(R"({{"UtilizedIndexes":{{"SingleIndexes":{},"CompositeIndexes":{}}},)"
                        R"("PotentialIndexes":{{"SingleIndexes":{},"CompositeIndexes":{}}}}})",
                        array_of(use.utilized, single), array_of(use.utilized_composite, composite),
-                       array_of(use.potential, single), array_of(use.potential_composite, composite));
+                       array_of(use.potential, single),
+                       array_of(use.potential_composite, composite));
 }
 
 /// The plan as it was carried out, with what each step met.
@@ -86,18 +97,20 @@ std::string explanation(const Call& call, const engine::QueryAnswer& answer) {
     const auto ranges = call.container->ranges->ranges;
     const auto access = [&](const query::AccessReport& report) {
         return fmt::format(R"({{"access":{},"on":{},"candidates":{},"loaded":{},"matched":{}}})",
-                           quoted(report.access), quoted(report.detail), report.candidates, report.loaded,
-                           report.matched);
+                           quoted(report.access), quoted(report.detail), report.candidates,
+                           report.loaded, report.matched);
     };
     const auto work = [](const query::PartitionWork& counted) {
-        return fmt::format(R"({{"seeks":{},"loadedItems":{},"indexEntries":{},"joinTuples":{}}})", counted.seeks,
-                           counted.loaded_items, counted.index_entries, counted.join_tuples);
+        return fmt::format(R"({{"seeks":{},"loadedItems":{},"indexEntries":{},"joinTuples":{}}})",
+                           counted.seeks, counted.loaded_items, counted.index_entries,
+                           counted.join_tuples);
     };
-    return fmt::format(R"({{"steps":{},"charged":{},"rows":{},"requestCharge":{},"compileUs":{},"planUs":{},)"
-                       R"("indexUs":{},"loadUs":{},"totalUs":{}}})",
-                       array_of(page.accesses, access), array_of(page.work, work), page.rows.size(),
-                       meter::ru_text(answer.charge), answer.compile_us, page.plan_us, page.index_us, page.load_us,
-                       answer.elapsed_us);
+    return fmt::format(
+        R"({{"steps":{},"charged":{},"rows":{},"requestCharge":{},"compileUs":{},"planUs":{},)"
+        R"("indexUs":{},"loadUs":{},"totalUs":{}}})",
+        array_of(page.accesses, access), array_of(page.work, work), page.rows.size(),
+        meter::ru_text(answer.charge), answer.compile_us, page.plan_us, page.index_us, page.load_us,
+        answer.elapsed_us);
 }
 
 }  // namespace
@@ -111,11 +124,13 @@ Status add_query_reports(const CallPtr& call, const engine::QueryAnswer& answer)
     TRY(const bool nested, asks(HeaderName::kPopulateIndexMetricsV2));
     if (!answer.page.rows.empty() && (flat || nested)) {
         const query::IndexUse& use = answer.page.index_use;
-        response.add_header("x-ms-cosmos-index-utilization", nested ? percent_encode(index_metrics_v2(use))
-                                                                    : base64_encode(index_metrics(use)));
+        response.add_header(
+            "x-ms-cosmos-index-utilization",
+            nested ? percent_encode(index_metrics_v2(use)) : base64_encode(index_metrics(use)));
     }
     TRY(const bool explain, asks(HeaderName::kExplain));
-    if (explain) response.add_header("x-orrery-explain", percent_encode(explanation(*call, answer)));
+    if (explain)
+        response.add_header("x-orrery-explain", percent_encode(explanation(*call, answer)));
     return {};
 }
 
@@ -126,7 +141,8 @@ Result<size_t> token_limit(const RequestHeaders& headers) {
     uint32_t kilobytes = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), kilobytes);
     if (error != std::errc() || end != text.data() + text.size() || kilobytes == 0)
-        return errors::bad_header("x-ms-documentdb-responsecontinuationtokenlimitinkb", text, "a positive integer");
+        return errors::bad_header("x-ms-documentdb-responsecontinuationtokenlimitinkb", text,
+                                  "a positive integer");
     return static_cast<size_t>(std::min<uint32_t>(kilobytes, 1024)) << 10;
 }
 

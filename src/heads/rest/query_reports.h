@@ -6,7 +6,8 @@
 /// What a client may ask to be told about a query's work.
 namespace orrery::rest {
 
-/// Query metrics, index metrics (both encodings) and the plan that was carried out, each if asked for.
+/// Query metrics, index metrics (both encodings) and the plan that was carried out, each if asked
+/// for.
 Status add_query_reports(const CallPtr& call, const engine::QueryAnswer& answer);
 
 /// Bytes that a continuation token may have; 400 when the header is no limit.

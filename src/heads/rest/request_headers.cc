@@ -68,20 +68,30 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
 const absl::flat_hash_map<std::string_view, HeaderName>& name_table() {
     static const auto* table = [] {
         auto* made = new absl::flat_hash_map<std::string_view, HeaderName>();
-        for (size_t i = 0; i < kNames.size(); ++i) made->emplace(kNames[i], static_cast<HeaderName>(i));
+        for (size_t i = 0; i < kNames.size(); ++i)
+            made->emplace(kNames[i], static_cast<HeaderName>(i));
         return made;
     }();
     return *table;
 }
 
 /// Lists by nature: a second line adds to the first one.
-bool may_repeat(HeaderName name) { return name == HeaderName::kAccept || name == HeaderName::kPrefer; }
+bool may_repeat(HeaderName name) {
+    return name == HeaderName::kAccept || name == HeaderName::kPrefer;
+}
 
 /// Headers that choose what a request means: a value that is no boolean must not choose silently.
 constexpr std::array kBooleans = {
-    HeaderName::kIsQuery,      HeaderName::kIsQueryGo,          HeaderName::kIsQueryPlan, HeaderName::kIsUpsert,
-    HeaderName::kIsBatch,      HeaderName::kBatchAtomic,        HeaderName::kBatchContinueOnError,
-    HeaderName::kMigrateToAutopilot, HeaderName::kMigrateToManual, HeaderName::kExplainCharge,
+    HeaderName::kIsQuery,
+    HeaderName::kIsQueryGo,
+    HeaderName::kIsQueryPlan,
+    HeaderName::kIsUpsert,
+    HeaderName::kIsBatch,
+    HeaderName::kBatchAtomic,
+    HeaderName::kBatchContinueOnError,
+    HeaderName::kMigrateToAutopilot,
+    HeaderName::kMigrateToManual,
+    HeaderName::kExplainCharge,
 };
 
 }  // namespace
@@ -116,14 +126,16 @@ Result<bool> RequestHeaders::boolean(HeaderName name) const {
 
 Status RequestHeaders::check() const {
     if (contradicted_)
-        return Status(errors::bad_request("The header '" + std::string(header_text(*contradicted_)) +
+        return Status(errors::bad_request("The header '" +
+                                          std::string(header_text(*contradicted_)) +
                                           "' was sent more than once, with different values."));
     for (const auto name : kBooleans)
         if (const auto value = boolean(name); !value.ok()) return value.status().clone();
     const auto encoding = (*this)[HeaderName::kContentEncoding];
     if (encoding.empty() || equals_ignore_case(encoding, "identity")) return {};
-    Error error = errors::not_supported("The content encoding '" + std::string(encoding) + "' of a request body",
-                                        "Send the body as it is.");
+    Error error = errors::not_supported(
+        "The content encoding '" + std::string(encoding) + "' of a request body",
+        "Send the body as it is.");
     error.http_status = 415;
     return Status(std::move(error));
 }
@@ -141,10 +153,13 @@ bool RequestHeaders::prefers_minimal() const {
     return false;
 }
 
-std::string_view header_text(HeaderName name) { return kNames[static_cast<size_t>(name)]; }
+std::string_view header_text(HeaderName name) {
+    return kNames[static_cast<size_t>(name)];
+}
 
 std::string_view unquoted(std::string_view etag) {
-    if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') return etag.substr(1, etag.size() - 2);
+    if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"')
+        return etag.substr(1, etag.size() - 2);
     return etag;
 }
 

@@ -71,7 +71,9 @@ public:
     explicit RequestHeaders(const net::HttpRequest& request);
 
     /// Empty view when absent.
-    std::string_view operator[](HeaderName name) const { return values_[static_cast<size_t>(name)]; }
+    std::string_view operator[](HeaderName name) const {
+        return values_[static_cast<size_t>(name)];
+    }
     bool has(HeaderName name) const { return (*this)[name].data() != nullptr; }
     /// "true", "True", "1", …; false when absent. 400 for anything that is no boolean.
     Result<bool> boolean(HeaderName name) const;

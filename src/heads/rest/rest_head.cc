@@ -16,8 +16,8 @@ std::string activity_id_of(const RequestHeaders& headers) {
     const auto given = headers[HeaderName::kActivityId];
     if (given.empty() || given.size() > kActivityIdBytesMax) return random_guid();
     for (const char c : given) {
-        const bool safe = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-                          c == '_' || c == '{' || c == '}';
+        const bool safe = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                          (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '{' || c == '}';
         if (!safe) return random_guid();
     }
     return std::string(given);
@@ -46,15 +46,18 @@ void refuse_scripts(const CallPtr& call) {
         Answer answer;
         answer.charge = meter::metadata_read();
         answer.item_count = 0;
-        const std::string_view name =
-            procedure ? "StoredProcedures" : trigger ? "Triggers" : "UserDefinedFunctions";
+        const std::string_view name = procedure ? "StoredProcedures"
+                                      : trigger ? "Triggers"
+                                                : "UserDefinedFunctions";
         return reply(call, answer, feed_body((*container)->rid_text, name, {}));
     }
     if (!call->route.feed && method != "PUT")
         return reply_error(call, errors::resource_not_found("The script '" + call->route.last_id() +
                                                             "' does not exist."));
-    reply_error(call, errors::not_supported("Server-side JavaScript (stored procedures, triggers, user-defined functions)",
-                                            "Run the logic in the application, or use a transactional batch."));
+    reply_error(call,
+                errors::not_supported(
+                    "Server-side JavaScript (stored procedures, triggers, user-defined functions)",
+                    "Run the logic in the application, or use a transactional batch."));
 }
 
 /// Attachments are retired: none exist, so feeds are empty and every name is unknown.
@@ -71,39 +74,56 @@ void answer_attachments(const CallPtr& call) {
 
 void dispatch(const CallPtr& call) {
     switch (call->route.type) {
-        case ResourceType::kAccount: return handle_account(call);
-        case ResourceType::kDatabase: return handle_databases(call);
-        case ResourceType::kContainer: return handle_containers(call);
-        case ResourceType::kItem: return handle_items(call);
-        case ResourceType::kRange: return handle_ranges(call);
-        case ResourceType::kOffer: return handle_offers(call);
-        case ResourceType::kUser: return handle_users(call);
-        case ResourceType::kPermission: return handle_permissions(call);
-        case ResourceType::kConflict: return handle_conflicts(call);
-        case ResourceType::kPartitionKeyDelete: return handle_partition_key_delete(call);
+        case ResourceType::kAccount:
+            return handle_account(call);
+        case ResourceType::kDatabase:
+            return handle_databases(call);
+        case ResourceType::kContainer:
+            return handle_containers(call);
+        case ResourceType::kItem:
+            return handle_items(call);
+        case ResourceType::kRange:
+            return handle_ranges(call);
+        case ResourceType::kOffer:
+            return handle_offers(call);
+        case ResourceType::kUser:
+            return handle_users(call);
+        case ResourceType::kPermission:
+            return handle_permissions(call);
+        case ResourceType::kConflict:
+            return handle_conflicts(call);
+        case ResourceType::kPartitionKeyDelete:
+            return handle_partition_key_delete(call);
         case ResourceType::kProcedure:
         case ResourceType::kTrigger:
-        case ResourceType::kUdf: return refuse_scripts(call);
-        case ResourceType::kAttachment: return answer_attachments(call);
+        case ResourceType::kUdf:
+            return refuse_scripts(call);
+        case ResourceType::kAttachment:
+            return answer_attachments(call);
         case ResourceType::kEncryptionKey:
-            return reply_error(call, errors::not_supported("Client-side encryption (client encryption keys)",
-                                                           "Store the items unencrypted, or encrypt in the application."));
+            return reply_error(call,
+                               errors::not_supported(
+                                   "Client-side encryption (client encryption keys)",
+                                   "Store the items unencrypted, or encrypt in the application."));
         case ResourceType::kAddress:
             return reply_error(
-                call, errors::not_supported("Direct (TCP) connection mode",
-                                            "Select gateway mode in the client: ConnectionMode.Gateway in .NET, "
-                                            ".gatewayMode() in Java."));
+                call, errors::not_supported(
+                          "Direct (TCP) connection mode",
+                          "Select gateway mode in the client: ConnectionMode.Gateway in .NET, "
+                          ".gatewayMode() in Java."));
         case ResourceType::kOwn:
             if (call->pages != nullptr) return handle_own(call);
             break;
-        case ResourceType::kPublic: break;
+        case ResourceType::kPublic:
+            break;
     }
     reply_error(call, errors::resource_not_found("The path names no resource."));
 }
 
 }  // namespace
 
-RestHead::RestHead(engine::Engine& engine, Options options) : engine_(engine), options_(std::move(options)) {}
+RestHead::RestHead(engine::Engine& engine, Options options)
+    : engine_(engine), options_(std::move(options)) {}
 
 void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     auto call = std::make_shared<Call>(engine_, std::move(exchange));
@@ -114,32 +134,39 @@ void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     auto route = parse_route(call->request().target);
     if (!route.ok()) return reply_error(call, route.error());
     call->route = std::move(route).value();
-    if (call->route.type == ResourceType::kPublic && call->route.path == "/metrics" && call->pages != nullptr)
+    if (call->route.type == ResourceType::kPublic && call->route.path == "/metrics" &&
+        call->pages != nullptr)
         return handle_prometheus(call, options_.open_metrics);
-    if (call->route.type == ResourceType::kPublic) return handle_public(std::move(call->exchange), call->route.path);
+    if (call->route.type == ResourceType::kPublic)
+        return handle_public(std::move(call->exchange), call->route.path);
     if (call->route.type == ResourceType::kAccount && is_browser(call->request(), call->headers)) {
         call->response().status = 302;
         call->response().add_header("Location", "/_explorer/");
         return net::HttpExchange::send(std::move(call->exchange));
     }
-    // Direct-mode clients sign these requests in a way of their own; the answer is the same for all.
+    // Direct-mode clients sign these requests in a way of their own; the answer is the same for
+    // all.
     if (call->route.type == ResourceType::kAddress) return dispatch(call);
     auto principal = authenticate(engine_, call->request().method, call->route, call->headers);
     if (!principal.ok()) return reply_error(call, principal.error());
     call->principal = std::move(principal).value();
-    if (const Status status = call->headers.check(); !status.ok()) return reply_error(call, status.error());
-    if (const Status status = read_terms(*call); !status.ok()) return reply_error(call, status.error());
+    if (const Status status = call->headers.check(); !status.ok())
+        return reply_error(call, status.error());
+    if (const Status status = read_terms(*call); !status.ok())
+        return reply_error(call, status.error());
     if (is_metadata(*call))
         if (const Status status = engine_.admit_metadata(metadata_kind(*call)); !status.ok())
             return reply_error(call, status.error());
     dispatch(call);
 }
 
-void RestHead::handle_public(std::unique_ptr<net::HttpExchange> exchange, const std::string& path) const {
+void RestHead::handle_public(std::unique_ptr<net::HttpExchange> exchange,
+                             const std::string& path) const {
     auto& response = exchange->response;
     if (exchange->request.method != "GET" && exchange->request.method != "HEAD") {
         response.status = 405;
-        response.body = error_body(errors::method_not_allowed(exchange->request.method, path), random_guid(), path);
+        response.body = error_body(errors::method_not_allowed(exchange->request.method, path),
+                                   random_guid(), path);
         response.add_header("Content-Type", "application/json");
     } else if (path == "/alive" || path == "/ready" || path == "/status") {
         // The listener opens only when the server is ready, so an answer means ready.
@@ -154,7 +181,8 @@ void RestHead::handle_public(std::unique_ptr<net::HttpExchange> exchange, const 
         response.body = options_.authority_pem;
     } else {
         response.status = 404;
-        response.body = error_body(errors::resource_not_found("There is nothing at this path."), random_guid(), path);
+        response.body = error_body(errors::resource_not_found("There is nothing at this path."),
+                                   random_guid(), path);
         response.add_header("Content-Type", "application/json");
     }
     net::HttpExchange::send(std::move(exchange));

@@ -14,10 +14,10 @@ namespace orrery::rest {
 class RestHead final : public net::HttpHandler {
 public:
     struct Options {
-        std::string authority_pem;  ///< served at the emulators' certificate path
+        std::string authority_pem;          ///< served at the emulators' certificate path
         lab::Recorder* recorder = nullptr;  ///< is told of every request; may be null
         lab::Pages* pages = nullptr;        ///< answers questions about metrics; null: 404
-        bool open_metrics = true;           ///< /metrics needs no key: nobody else reaches the server
+        bool open_metrics = true;  ///< /metrics needs no key: nobody else reaches the server
     };
     RestHead(engine::Engine& engine, Options options);
 

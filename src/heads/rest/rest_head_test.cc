@@ -399,9 +399,9 @@ TEST_F(RestHeadTest, BatchesOfReadsAreBounded) {
     // With a write among them the batch fails as a whole, and nothing is written.
     const std::string create =
         R"({"operationType":"Create","partitionKey":"[\"a\"]","resourceBody":{"id":"new","pk":"a"}})";
-    const Reply mixed = server_.send(
-        "POST", kDocs, atomic,
-        "[" + create + "," + read("1") + "," + read("2") + "," + read("3") + "]");
+    const Reply mixed =
+        server_.send("POST", kDocs, atomic,
+                     "[" + create + "," + read("1") + "," + read("2") + "," + read("3") + "]");
     EXPECT_EQ(mixed.status, 413);
     EXPECT_EQ(mixed.header("x-ms-substatus"), "3402");
     EXPECT_EQ(server_.send("GET", kDocs + "/new", {kKeyA}).status, 404);
@@ -416,9 +416,8 @@ TEST_F(RestHeadTest, BatchesOfReadsAreBounded) {
                         "[" + patch(false) + "," + patch(false) + "," + patch(false) + "]")
                   .status,
               413);
-    const Reply quiet =
-        server_.send("POST", kDocs, atomic,
-                     "[" + patch(true) + "," + patch(true) + "," + patch(false) + "]");
+    const Reply quiet = server_.send(
+        "POST", kDocs, atomic, "[" + patch(true) + "," + patch(true) + "," + patch(false) + "]");
     EXPECT_EQ(quiet.status, 200);
     EXPECT_THAT(quiet.body, HasSubstr(R"("n":3)"));
     const Reply bulk = server_.send(

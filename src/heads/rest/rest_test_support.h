@@ -86,11 +86,10 @@ using Headers = FakeExchange::Headers;
 
 class TestServer {
 public:
-    explicit TestServer(
-        int64_t start_seconds = 1'700'000'000,
-        const engine::AccountSettings& settings =
-            engine::testing_support::TestEngine::unthrottled(),
-        const catalog::ThroughputSettings& throughput = {})
+    explicit TestServer(int64_t start_seconds = 1'700'000'000,
+                        const engine::AccountSettings& settings =
+                            engine::testing_support::TestEngine::unthrottled(),
+                        const catalog::ThroughputSettings& throughput = {})
         : inner_(start_seconds, settings, throughput),
           recorder_(inner_.clock()),
           pages_(inner_.engine(), recorder_),

@@ -49,11 +49,14 @@ Result<std::vector<std::string>> split(std::string_view target) {
         if (raw.empty()) return errors::bad_request("The request path has an empty segment.");
         auto decoded = percent_decode(raw);
         if (!decoded || !is_valid_utf8(*decoded))
-            return errors::bad_request("The request path has a malformed percent escape or is not UTF-8.");
+            return errors::bad_request(
+                "The request path has a malformed percent escape or is not UTF-8.");
         if (decoded->find_first_of("/\\") != std::string::npos)
-            return errors::invalid_id("'/' and '\\' are not allowed in a resource id, encoded or not");
+            return errors::invalid_id(
+                "'/' and '\\' are not allowed in a resource id, encoded or not");
         segments.push_back(std::move(*decoded));
-        if (segments.size() > kSegmentsMax) return errors::resource_not_found("The request path is too deep.");
+        if (segments.size() > kSegmentsMax)
+            return errors::resource_not_found("The request path is too deep.");
         if (slash == std::string_view::npos) break;
         path.remove_prefix(slash + 1);
     }
@@ -103,9 +106,11 @@ Result<Route> parse_route(std::string_view target) {
     for (size_t i = 0; i < segments.size(); i += 2) {
         const SegmentRule* rule = nullptr;
         for (const auto& candidate : kRules)
-            if (candidate.parent == parent && equals_ignore_case(candidate.name, segments[i])) rule = &candidate;
+            if (candidate.parent == parent && equals_ignore_case(candidate.name, segments[i]))
+                rule = &candidate;
         if (rule == nullptr)
-            return errors::resource_not_found("The path segment '" + segments[i] + "' names no resource type here.");
+            return errors::resource_not_found("The path segment '" + segments[i] +
+                                              "' names no resource type here.");
         route.type = rule->type;
         parent = rule->name;
         if (i + 1 < segments.size()) route.ids.push_back(std::move(segments[i + 1]));
@@ -113,7 +118,8 @@ Result<Route> parse_route(std::string_view target) {
     route.type_segment = std::string(parent);
     if (route.type == ResourceType::kPartitionKeyDelete) {
         if (route.feed || route.last_id() != "partitionkeydelete")
-            return errors::resource_not_found("The only operation here is 'operations/partitionkeydelete'.");
+            return errors::resource_not_found(
+                "The only operation here is 'operations/partitionkeydelete'.");
         route.ids.pop_back();
         route.link = "dbs/" + route.ids[0] + "/colls/" + route.ids[1];
         route.type_segment = "colls";

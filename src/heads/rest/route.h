@@ -26,7 +26,7 @@ enum class ResourceType : uint8_t {
     kEncryptionKey,
     kPartitionKeyDelete,
     kAddress,
-    kOwn,     ///< /_orrery/…: what the protocol has no resource for; `ids` are the segments after it
+    kOwn,  ///< /_orrery/…: what the protocol has no resource for; `ids` are the segments after it
     kPublic,  ///< probes, certificate, explorer: no authorization
 };
 

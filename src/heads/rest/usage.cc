@@ -21,13 +21,15 @@ public:
         const int64_t now = call.engine.clock().monotonic_us();
         if (entries_.size() >= kEntriesMax) entries_.clear();
         Entry& entry = entries_[container.rid_text];
-        if (entry.engine == &call.engine && !fresh && now - entry.made_us < kRefreshUs) return entry.text;
+        if (entry.engine == &call.engine && !fresh && now - entry.made_us < kRefreshUs)
+            return entry.text;
         const auto totals = call.engine.totals(container);
         if (!totals.ok()) return {};
         // Sizes are in KB, rounded up, as clients expect them.
         const int64_t kb = (totals->bytes + 1023) / 1024;
         entry.text = fmt::format(
-            "functions=0;storedProcedures=0;triggers=0;documentSize={};documentsSize={};documentsCount={};"
+            "functions=0;storedProcedures=0;triggers=0;documentSize={};documentsSize={};"
+            "documentsCount={};"
             "collectionSize={};",
             kb / 1024, kb, totals->items, kb);
         entry.made_us = now;
@@ -59,7 +61,8 @@ void add_usage_headers(const Call& call) {
         head += "\r\n";
     }
     static const std::string started =
-        "x-ms-last-state-change-utc: " + format_http_date(call.engine.clock().wall_seconds()) + "\r\n";
+        "x-ms-last-state-change-utc: " + format_http_date(call.engine.clock().wall_seconds()) +
+        "\r\n";
     head += started;
 }
 

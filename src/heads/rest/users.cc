@@ -24,8 +24,8 @@ Result<int64_t> token_lifetime(const Call& call) {
     if (text.empty()) return limits::kResourceTokenSecondsDefault;
     int64_t seconds = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (error != std::errc() || end != text.data() + text.size() || seconds < limits::kResourceTokenSecondsMin ||
-        seconds > limits::kResourceTokenSecondsMax)
+    if (error != std::errc() || end != text.data() + text.size() ||
+        seconds < limits::kResourceTokenSecondsMin || seconds > limits::kResourceTokenSecondsMax)
         return errors::bad_header("x-ms-documentdb-expiry-seconds", text, "10 to 86400 seconds");
     return seconds;
 }
@@ -80,13 +80,15 @@ Status user_feed(const CallPtr& call) {
         TRY(const auto body, parse_body(*call));
         TRY(const auto upsert, upsert_mode(*call));
         TRY(const auto change, catalog.create_user(database->id, body->value, upsert));
-        reply(call, plain(change.created ? 201 : 200, meter::metadata_write(), change.user->version.etag),
+        reply(call,
+              plain(change.created ? 201 : 200, meter::metadata_write(), change.user->version.etag),
               change.user->json());
         return {};
     }
     if (method == "POST") {
         std::vector<QueriedResource> resources;
-        for (const auto& user : all_of([&](const auto& page) { return catalog.list_users(*database, page); }))
+        for (const auto& user :
+             all_of([&](const auto& page) { return catalog.list_users(*database, page); }))
             resources.push_back({user->json(), {}});
         reply_resource_query(call, database->rid.text(), "Users", resources);
         return {};
@@ -111,7 +113,8 @@ Status one_user(const CallPtr& call) {
         reply(call, plain(200, meter::metadata_read(), user->version.etag), user->json());
     } else if (method == "PUT") {
         TRY(const auto body, parse_body(*call));
-        TRY(const auto replaced, catalog.replace_user(user->database->id, user->id, body->value, if_match));
+        TRY(const auto replaced,
+            catalog.replace_user(user->database->id, user->id, body->value, if_match));
         reply(call, plain(200, meter::metadata_write(), replaced->version.etag), replaced->json());
     } else {
         TRY_STATUS(catalog.delete_user(user->database->id, user->id, if_match));
@@ -129,9 +132,12 @@ Status permission_feed(const CallPtr& call) {
         TRY(const auto body, parse_body(*call));
         TRY_STATUS(check_resource(*call, body->value));
         TRY(const auto upsert, upsert_mode(*call));
-        TRY(const auto change, catalog.create_permission(user->database->id, user->id, body->value, upsert));
+        TRY(const auto change,
+            catalog.create_permission(user->database->id, user->id, body->value, upsert));
         TRY(auto text, permission_json(*call, *change.permission));
-        reply(call, plain(change.created ? 201 : 200, meter::metadata_write(), change.permission->version.etag),
+        reply(call,
+              plain(change.created ? 201 : 200, meter::metadata_write(),
+                    change.permission->version.etag),
               std::move(text));
         return {};
     }
@@ -176,7 +182,8 @@ Status one_permission(const CallPtr& call) {
         TRY_STATUS(token_lifetime(*call).status().clone());
         TRY(const auto body, parse_body(*call));
         TRY_STATUS(check_resource(*call, body->value));
-        TRY(const auto replaced, catalog.replace_permission(database, user->id, permission->id, body->value, if_match));
+        TRY(const auto replaced,
+            catalog.replace_permission(database, user->id, permission->id, body->value, if_match));
         TRY(auto text, permission_json(*call, *replaced));
         reply(call, plain(200, meter::metadata_write(), replaced->version.etag), std::move(text));
     } else {
@@ -196,8 +203,8 @@ void dispatch(const CallPtr& call, std::string_view what, Handler feed, Handler 
     const bool read = is_read(*call) || is_query(*call);
     // A permission carries a token: reading one with a read-only key would let its holder write.
     const bool guarded = call->route.type == ResourceType::kPermission || !read;
-    if (const Status allowed =
-            authorize(call->principal, guarded ? Access::kMetadataWrite : Access::kMetadataRead, {});
+    if (const Status allowed = authorize(
+            call->principal, guarded ? Access::kMetadataWrite : Access::kMetadataRead, {});
         !allowed.ok())
         return reply_error(call, allowed.error());
     on_worker(call, [call, handler = call->route.feed ? feed : one] { return handler(call); });
@@ -205,8 +212,12 @@ void dispatch(const CallPtr& call, std::string_view what, Handler feed, Handler 
 
 }  // namespace
 
-void handle_users(const CallPtr& call) { dispatch(call, "users", user_feed, one_user); }
+void handle_users(const CallPtr& call) {
+    dispatch(call, "users", user_feed, one_user);
+}
 
-void handle_permissions(const CallPtr& call) { dispatch(call, "permissions", permission_feed, one_permission); }
+void handle_permissions(const CallPtr& call) {
+    dispatch(call, "permissions", permission_feed, one_permission);
+}
 
 }  // namespace orrery::rest

@@ -34,8 +34,9 @@ Status PageRun::run_blocking() {
         pass = std::make_unique<BlockingPass>(request_, filter_);
     }
     // A pass that was lost is made up for in one go: it could be lost again.
-    const bool may_park = request_.owner != nullptr && (resume_.order == Position::Order::kStart ||
-                                                        pass->emitted > 0 || pass->segment > 0 || pass->reader);
+    const bool may_park =
+        request_.owner != nullptr && (resume_.order == Position::Order::kStart ||
+                                      pass->emitted > 0 || pass->segment > 0 || pass->reader);
     rows_.emplace(pass->request, pass->filter);
     position_ = Position();
     position_.order = Position::Order::kWhole;
@@ -56,7 +57,8 @@ Status PageRun::run_blocking() {
 
 /// Feeds a batch, or what an index alone can say of a segment, or ends the pass.
 Status PageRun::advance(BlockingPass& pass) {
-    if (!pass.request.query.reads_items() || pass.segment == pass.segments.size() || pass.run.is_done()) {
+    if (!pass.request.query.reads_items() || pass.segment == pass.segments.size() ||
+        pass.run.is_done()) {
         pass.finished = true;
         return pass.run.finish(pass.arena, pass.rows);
     }
@@ -85,8 +87,10 @@ Status PageRun::advance(BlockingPass& pass) {
             return {};
         }
         constexpr uint64_t kCountMax = 65'536;
-        TRY(Access access, choose_access(pass.request, segment, facts, pass.filter, true, kCountMax));
-        pass.reader = std::make_unique<CandidateReader>(pass.request, segment, std::move(access), nullptr);
+        TRY(Access access,
+            choose_access(pass.request, segment, facts, pass.filter, true, kCountMax));
+        pass.reader =
+            std::make_unique<CandidateReader>(pass.request, segment, std::move(access), nullptr);
     }
     constexpr size_t kBatch = 256;
     if (pass.in_batch == pass.batch.size()) {

@@ -29,7 +29,7 @@ public:
     std::unique_ptr<CandidateReader> reader;
     std::vector<Candidate> batch;
     size_t in_batch = 0;
-    json::Arena arena;  ///< of the rows
+    json::Arena arena;              ///< of the rows
     std::vector<json::Value> rows;  ///< made, not yet returned
     size_t in_rows = 0;             ///< of them: returned
     size_t kept_rows = 0;           ///< of them: copied into `arena`
@@ -38,7 +38,8 @@ public:
 
     /// Rows borrow from the item that made them, which goes with the next one.
     void keep_rows() {
-        for (; kept_rows < rows.size(); ++kept_rows) rows[kept_rows] = json::copy_value(rows[kept_rows], arena);
+        for (; kept_rows < rows.size(); ++kept_rows)
+            rows[kept_rows] = json::copy_value(rows[kept_rows], arena);
     }
 };
 

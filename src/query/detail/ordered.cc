@@ -58,15 +58,16 @@ struct Placed {
     std::string document;
     bool undecided = false;  ///< `key` is not known yet
     size_t row_count = 0;
-    bool silent = false;     ///< it has no rows, but was read to find that out
-    uint64_t bytes = 0;      ///< of its text
+    bool silent = false;  ///< it has no rows, but was read to find that out
+    uint64_t bytes = 0;   ///< of its text
 };
 
 /// The order of the result.
 class Before {
 public:
     explicit Before(const SortOrder& order) : order_(order) {}
-    int compare(std::string_view key_a, const Docref& a, std::string_view key_b, const Docref& b) const {
+    int compare(std::string_view key_a, const Docref& a, std::string_view key_b,
+                const Docref& b) const {
         const int keys = key_a.compare(key_b);
         if (keys != 0) return order_.backward ? -keys : keys;
         if (order_.by_rid) {
@@ -102,7 +103,8 @@ bool is_rewritten_for_merge(const ast::Query& q) {
 namespace {
 
 /// The path of an ORDER BY key from the item; nullopt when it goes through an array.
-std::optional<IndexPathSteps> key_path(const ast::Query& q, const ast::Expr& e, bool& through_array) {
+std::optional<IndexPathSteps> key_path(const ast::Query& q, const ast::Expr& e,
+                                       bool& through_array) {
     IndexPathSteps steps;
     through_array = false;
     const auto append = [&](std::span<const ast::Step> more) {
@@ -162,7 +164,8 @@ Result<SortOrder> PageRun::sort_order() const {
     const bool undefined_wanted =
         !ranges.empty() && ranges[0].begin == index::term_ranges::undefined().begin;
     // Every item has an id and a time.
-    const bool always_there = path->size() == 1 && ((*path)[0].name == "id" || (*path)[0].name == "_ts");
+    const bool always_there =
+        path->size() == 1 && ((*path)[0].name == "id" || (*path)[0].name == "_ts");
     order.needs_undefined = undefined_wanted && !always_there && !settings.undefined_usable(*path);
     if (order.needs_undefined) ranges.erase(ranges.begin());
     order.ranges = std::move(ranges);
@@ -209,7 +212,8 @@ Result<SortOrder> PageRun::composite_order() const {
             if (member.descending) invert(term, 0);
             prefix += term;
         }
-        order.ranges = {{prefix, prefix.empty() ? std::string(1, '\xFF') : prefix_successor(prefix), false}};
+        order.ranges = {
+            {prefix, prefix.empty() ? std::string(1, '\xFF') : prefix_successor(prefix), false}};
         return order;
     }
     if (!request_.use_index) {
@@ -217,7 +221,8 @@ Result<SortOrder> PageRun::composite_order() const {
         return order;
     }
     return errors::bad_request(
-        "The order by query does not have a corresponding composite index that it can be served from.");
+        "The order by query does not have a corresponding composite index that it can be served "
+        "from.");
 }
 
 /// The place of an item; `cut`: as its index entry says it.
@@ -234,8 +239,9 @@ std::string PageRun::sort_key(LoadedItem& item, bool cut) {
             append_uncut_term(out, value);
         }
         if (!several) continue;
-        const bool descending = order_.composite != nullptr ? order_.composite->members[i].descending
-                                                            : root.order_by[i].descending;
+        const bool descending = order_.composite != nullptr
+                                    ? order_.composite->members[i].descending
+                                    : root.order_by[i].descending;
         if (descending) invert(out, from);
     }
     return out;
@@ -304,7 +310,8 @@ bool OrderedSegment::after_position(const Placed& item) const {
     if (position.order != Position::Order::kSorted) return true;
     const auto docref = Docref::from_bytes(position.docref);
     if (!docref) return true;
-    const int order = Before(run_.order_).compare(item.key, item.docref, run_.position_key_, *docref);
+    const int order =
+        Before(run_.order_).compare(item.key, item.docref, run_.position_key_, *docref);
     return position.item_rows > 0 ? order >= 0 : order > 0;
 }
 
@@ -334,16 +341,18 @@ Status OrderedSegment::open(uint64_t rows_wanted) {
     // Between the entries of one key lie those of all others: its items are sorted instead.
     const bool walkable = order().from_index && facts.index_complete && !segment_.one_key;
     if (!walkable) {
-        TRY(Access access, choose_access(request(), segment_, facts, run_.filter_, false, kCountMax));
+        TRY(Access access,
+            choose_access(request(), segment_, facts, run_.filter_, false, kCountMax));
         return sort_all(std::move(access), rows_wanted);
     }
     if (narrows) {
-        // The walk looks at wanted/selectivity entries; the sort fetches every match. Counting stops
-        // where what it costs is what the walk would cost at most.
+        // The walk looks at wanted/selectivity entries; the sort fetches every match. Counting
+        // stops where what it costs is what the walk would cost at most.
         TRY(const uint64_t items, facts.items());
         const double balance =
             20.0 * static_cast<double>(std::min(rows_wanted, items)) * static_cast<double>(items);
-        const auto cap = std::clamp<uint64_t>(static_cast<uint64_t>(std::sqrt(balance)), 256, kCountMax);
+        const auto cap =
+            std::clamp<uint64_t>(static_cast<uint64_t>(std::sqrt(balance)), 256, kCountMax);
         TRY(Access access, choose_access(request(), segment_, facts, run_.filter_, false, cap));
         if (access.kind == Access::Kind::kStream && access.counted) {
             const uint64_t matches = std::max<uint64_t>(1, access.estimate);
@@ -351,7 +360,8 @@ Status OrderedSegment::open(uint64_t rows_wanted) {
             const uint64_t visited = std::min(items, wanted * (items / matches + 1));
             const uint64_t sort_cost = matches * (kFetchCost + kEntryCost);
             const uint64_t walk_cost = visited * (kFetchCost + kEntryCost);
-            const uint64_t members_cost = matches * kEntryCost + visited * kEntryCost + wanted * kFetchCost;
+            const uint64_t members_cost =
+                matches * kEntryCost + visited * kEntryCost + wanted * kFetchCost;
             if (sort_cost <= walk_cost && sort_cost <= members_cost)
                 return sort_all(std::move(access), rows_wanted);
             if (members_cost < walk_cost) {
@@ -470,7 +480,8 @@ Status OrderedSegment::scan_undefined() {
             break;
         }
         if (!whole)
-            frontier_ = {index::term_ranges::undefined().begin, index::term_ranges::undefined().begin,
+            frontier_ = {index::term_ranges::undefined().begin,
+                         index::term_ranges::undefined().begin,
                          std::string(batch.back().docref.bytes())};
         for (Candidate& candidate : batch) {
             ++report_.candidates;
@@ -495,8 +506,9 @@ Status OrderedSegment::scan_undefined() {
 namespace {
 
 /// Behind every entry that starts with what is before it: terms have no such bytes.
-constexpr std::string_view kAfterGroup = "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"
-                                         "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
+constexpr std::string_view kAfterGroup =
+    "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"
+    "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
 
 bool is_cut_term(std::string_view term) {
     constexpr char kString = 0x50;
@@ -524,11 +536,15 @@ void OrderedSegment::open_range() {
     const Position& position = run_.resume_;
     const bool resumes = position.order == Position::Order::kSorted;
     while (range_ < ranges.size()) {
-        const index::TermRange& range = order().backward ? ranges[ranges.size() - 1 - range_] : ranges[range_];
+        const index::TermRange& range =
+            order().backward ? ranges[ranges.size() - 1 - range_] : ranges[range_];
         ++range_;
-        if (resumes && (order().backward ? range.begin > position.term : range.end <= position.term)) continue;
-        postings_.emplace(segment_.scope, order().path, range,
-                          order().backward ? storage::Direction::kBackward : storage::Direction::kForward);
+        if (resumes &&
+            (order().backward ? range.begin > position.term : range.end <= position.term))
+            continue;
+        postings_.emplace(
+            segment_.scope, order().path, range,
+            order().backward ? storage::Direction::kBackward : storage::Direction::kForward);
         const bool inside = resumes && position.term >= range.begin && position.term < range.end;
         if (inside) {
             // A group whose order is not that of its entries is looked at again from its start.
@@ -603,8 +619,9 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
     for (size_t i = 0; i < candidates.size(); ++i) {
         Placed& placed = candidates[i];
         if (!documents[i])
-            return Status(errors::internal(
-                "Stored data is damaged: the index names an item that is not there. Run `orrery check`."));
+            return Status(
+                errors::internal("Stored data is damaged: the index names an item that is not "
+                                 "there. Run `orrery check`."));
         TRY(const auto document, json::decode_document(*documents[i]));
         if (!is_visible(request(), segment_.range, now, document.header)) continue;
         if (placed.undecided) {
@@ -620,7 +637,8 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
     if (sort) {
         std::sort(found.begin(), found.end(), Before(order()));
         if (!found.empty())
-            frontier_ = {found.back().term, found.back().key, std::string(found.back().docref.bytes())};
+            frontier_ = {found.back().term, found.back().key,
+                         std::string(found.back().docref.bytes())};
     }
     for (Placed& placed : found) ready_.push_back(std::move(placed));
     return {};
@@ -651,17 +669,19 @@ Status PageRun::find_position_key() {
         return {};
     }
     if (!resume_.term.empty()) return {};
-    return Status(errors::bad_request(
-        "The continuation token was cut to the limit that the request gave "
-        "(x-ms-documentdb-responsecontinuationtokenlimitinkb), and the item that it names has been deleted "
-        "since. Start the query again."));
+    return Status(
+        errors::bad_request("The continuation token was cut to the limit that the request gave "
+                            "(x-ms-documentdb-responsecontinuationtokenlimitinkb), and the item "
+                            "that it names has been deleted "
+                            "since. Start the query again."));
 }
 
 Status PageRun::run_ordered() {
     TRY(order_, sort_order());
     if (window_->closed()) return {};
     TRY_STATUS(find_position_key());
-    const uint64_t rows_wanted = std::min(window_->wanted(), request_.rows_max + window_->to_skip());
+    const uint64_t rows_wanted =
+        std::min(window_->wanted(), request_.rows_max + window_->to_skip());
     std::deque<OrderedSegment> segments;
     for (Segment& segment : segments_of(request_, position_))
         segments.emplace_back(*this, std::move(segment));
@@ -705,15 +725,16 @@ Status PageRun::run_ordered() {
         PartitionWork& work = work_of(segment.partition());
         ++work.loaded_items;
         if (head.row_count > 1) work.join_tuples += head.row_count - 1;
-        const bool same = resume.order == Position::Order::kSorted && head.docref.bytes() == resume.docref &&
-                          head.term == resume.term;
+        const bool same = resume.order == Position::Order::kSorted &&
+                          head.docref.bytes() == resume.docref && head.term == resume.term;
         uint64_t rows_done = same ? resume.item_rows : 0;
         Step step = Step::kGoOn;
         if (!head.silent && rows_done == 0 && head.row_count <= window_->to_skip()) {
             window_->skip(head.row_count);
         } else if (!head.silent) {
             TRY(const std::string document, segment.document_of_head());
-            TRY(step, take_item(document, head.docref, Found::kMatched, segment.partition(), rows_done));
+            TRY(step,
+                take_item(document, head.docref, Found::kMatched, segment.partition(), rows_done));
         }
         if (step == Step::kPageFull) {
             if (rows_done > 0) place(head.term, head.key, head.docref.bytes(), rows_done);
@@ -733,10 +754,12 @@ Status PageRun::run_ordered() {
     }
     if (late != nullptr) {
         // The next page starts where this segment stands; the others look there again.
-        if (!late->frontier().term.empty()) place(late->frontier().term, late->frontier().key, late->frontier().docref, 0);
+        if (!late->frontier().term.empty())
+            place(late->frontier().term, late->frontier().key, late->frontier().docref, 0);
         more_ = true;
     }
-    for (OrderedSegment& segment : segments) answer_.accesses.push_back(std::move(segment.report()));
+    for (OrderedSegment& segment : segments)
+        answer_.accesses.push_back(std::move(segment.report()));
     if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
     return {};
 }

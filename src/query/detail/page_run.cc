@@ -189,8 +189,7 @@ Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref
 
 Result<bool> PageRun::run_points() {
     const auto& key = request_.settings->key;
-    const auto candidates =
-        point_candidates(request_.query, request_.parameters, key.member_paths);
+    const auto candidates = point_candidates(request_.query, request_.parameters, key.member_paths);
     if (!candidates || request_.query.root().sources.size() != 1) return false;
     std::vector<std::pair<std::string, const std::string*>> pins;  // EPK, id
     for (const auto& candidate : *candidates) {
@@ -247,8 +246,7 @@ Result<bool> PageRun::run_points() {
         }
     }
     if (answer_.work.empty()) work_of(0);
-    for (PartitionWork& work : answer_.work)
-        work.seeks = std::max<uint64_t>(work.seeks, 1);
+    for (PartitionWork& work : answer_.work) work.seeks = std::max<uint64_t>(work.seeks, 1);
     answer_.accesses.push_back(std::move(report));
     return true;
 }
@@ -283,7 +281,8 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     if (resumed && resume.order == Position::Order::kTerms) {
         // The page before left in the order of this path.
         for (const Conjunct& conjunct : filter_.conjuncts) {
-            if (!conjunct.condition || conjunct.condition->kind != Condition::Kind::kTerms) continue;
+            if (!conjunct.condition || conjunct.condition->kind != Condition::Kind::kTerms)
+                continue;
             const Condition& condition = *conjunct.condition;
             if (condition.entries_hash(request_.settings->path_key) != resume.path) continue;
             access.kind = Access::Kind::kTerms;
@@ -292,7 +291,8 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         }
         if (access.terms == nullptr || !facts.index_complete)
             return errors::bad_request(
-                "The continuation token does not fit the container any more: its indexing policy has "
+                "The continuation token does not fit the container any more: its indexing policy "
+                "has "
                 "changed. Start the query again.");
     } else {
         TRY(access, choose_access(request_, segment, facts, filter_, terms_allowed,
@@ -306,8 +306,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     report.access = access.kind == Access::Kind::kScan ? "scan" : "index";
     report.detail = access.detail;
     const bool exact = access.exact;
-    const uint64_t path =
-        by_terms ? access.terms->entries_hash(request_.settings->path_key) : 0;
+    const uint64_t path = by_terms ? access.terms->entries_hash(request_.settings->path_key) : 0;
     CandidateReader reader(request_, segment, std::move(access), resumed ? &resume : nullptr);
     work_of(segment.partition);
     position_.order = by_terms ? Position::Order::kTerms : Position::Order::kDocref;
@@ -333,14 +332,17 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     size_t batch_size = 16;
     constexpr size_t kBatchMax = 256;
     while (true) {
-        const uint64_t left = request_.rows_max - std::min<uint64_t>(request_.rows_max, answer_.rows.size());
-        const size_t size = exact ? std::clamp<size_t>(std::min(left + 1, window_->wanted()), 1, kBatchMax)
-                                  : batch_size;
+        const uint64_t left =
+            request_.rows_max - std::min<uint64_t>(request_.rows_max, answer_.rows.size());
+        const size_t size =
+            exact ? std::clamp<size_t>(std::min(left + 1, window_->wanted()), 1, kBatchMax)
+                  : batch_size;
         TRY(const bool any, reader.next(size, batch));
         if (!any) break;
         batch_size = std::min(batch_size * 2, kBatchMax);
         for (const Candidate& candidate : batch) {
-            const bool same = candidate.docref.bytes() == resume.docref && candidate.term == resume.term;
+            const bool same =
+                candidate.docref.bytes() == resume.docref && candidate.term == resume.term;
             uint64_t rows_done = resumed && same ? resume.item_rows : 0;
             const Found found = exact && candidate.certain ? Found::kCertain : Found::kPerhaps;
             TRY(const Step step, take_item(candidate.document, candidate.docref, found,
@@ -423,7 +425,8 @@ void PageRun::note_index_use() {
                 add_once(composite, metric_path(conjunct.condition->path) + " ASC");
             }
             if (!composite.empty()) {
-                composite.push_back(metric_path(order_.steps) + (order_.backward ? " DESC" : " ASC"));
+                composite.push_back(metric_path(order_.steps) +
+                                    (order_.backward ? " DESC" : " ASC"));
                 use.potential_composite.push_back(std::move(composite));
             }
         }

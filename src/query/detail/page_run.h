@@ -43,8 +43,9 @@ struct SortOrder {
     IndexPathSteps steps;         ///< single key
     const index::CompositeIndex* composite = nullptr;
     std::vector<index::TermRange> ranges;  ///< entries that can match, ascending
-    bool needs_undefined = false;  ///< items without the key belong to the result, but have no entry
-    bool from_index = false;       ///< entries of the path (or composite) can be walked at all
+    bool needs_undefined =
+        false;                ///< items without the key belong to the result, but have no entry
+    bool from_index = false;  ///< entries of the path (or composite) can be walked at all
 };
 
 class BlockingPass;
@@ -95,7 +96,8 @@ private:
     Status feed_item_at(IndexOnly& only, std::string_view docref);
 
     bool page_full() const {
-        return answer_.rows.size() >= request_.rows_max || answer_.output_bytes >= request_.bytes_max;
+        return answer_.rows.size() >= request_.rows_max ||
+               answer_.output_bytes >= request_.bytes_max;
     }
     bool out_of_time() const { return request_.clock.monotonic_us() > request_.deadline_us; }
     bool cancelled() const { return request_.cancelled && request_.cancelled(); }

@@ -12,18 +12,18 @@ namespace orrery::query::detail {
 /// Where a page ended. Holds keys of the data, no partition ids: survives restart, split and merge.
 struct Position {
     enum class Order : uint8_t {
-        kStart,    ///< nothing is done yet
-        kDocref,   ///< items in docref order
-        kTerms,    ///< entries of one path in (term, docref) order, one segment after the other
-        kSorted,   ///< ORDER BY: (sort term, docref) over all partitions
-        kWhole,    ///< the result is computed whole: `emitted` rows of it went out
+        kStart,   ///< nothing is done yet
+        kDocref,  ///< items in docref order
+        kTerms,   ///< entries of one path in (term, docref) order, one segment after the other
+        kSorted,  ///< ORDER BY: (sort term, docref) over all partitions
+        kWhole,   ///< the result is computed whole: `emitted` rows of it went out
     };
     Order order = Order::kStart;
     /// kDocref, kTerms: the EPKs of the segment in progress; those before are done.
     std::string segment_min;
     std::string segment_max;
-    uint64_t path = 0;   ///< kTerms: hash of the path
-    std::string term;    ///< kTerms, kSorted
+    uint64_t path = 0;  ///< kTerms: hash of the path
+    std::string term;   ///< kTerms, kSorted
     /// kSorted, where the term is cut: the first bytes of the whole key, in case the item changes.
     std::string key;
     std::string docref;  ///< last item reached

@@ -45,9 +45,9 @@ bool any_value(const Value& value, std::span<const index::PathStep> path, const 
         return any_value(member, path.subspan(1), each);
     }
     if (!value.is_array()) return false;
-    return std::any_of(
-        value.elements().begin(), value.elements().end(),
-        [&](const Value& element) { return any_value(element, path.subspan(1), each); });
+    return std::any_of(value.elements().begin(), value.elements().end(), [&](const Value& element) {
+        return any_value(element, path.subspan(1), each);
+    });
 }
 
 class Rows final : public RowSink {
@@ -100,9 +100,9 @@ bool condition_holds(const Condition& condition, const Value& item,
     return any_value(item, condition.path, [&](const Value& value) {
         term.clear();
         index::append_term(term, value);
-        const bool in = std::any_of(
-            condition.ranges.begin(), condition.ranges.end(),
-            [&](const index::TermRange& r) { return term >= r.begin && term < r.end; });
+        const bool in =
+            std::any_of(condition.ranges.begin(), condition.ranges.end(),
+                        [&](const index::TermRange& r) { return term >= r.begin && term < r.end; });
         return in && (condition.test == nullptr || test(*condition.test, item));
     });
 }

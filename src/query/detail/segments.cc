@@ -63,8 +63,9 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
     std::vector<Part> parts;
     std::string begin = request.range.min;
     if (position.order == Position::Order::kDocref || position.order == Position::Order::kTerms) {
-        parts.push_back({{position.segment_min, position.segment_max},
-                         {position.segment_max, position.term, position.docref, position.item_rows}});
+        parts.push_back(
+            {{position.segment_min, position.segment_max},
+             {position.segment_max, position.term, position.docref, position.item_rows}});
         begin = position.segment_max;
         for (const Position::Piece& piece : position.pieces) {
             parts.push_back({{begin, piece.max}, piece});

@@ -18,8 +18,8 @@ struct Segment {
     partition::EpkRange range;  ///< items outside do not belong to it
     index::PostingScope scope;  ///< entries that may belong to it
     bool whole_partition = false;
-    bool one_key = false;      ///< one key, or one prefix of hierarchical keys: a short run of items
-    bool resumed = false;      ///< an earlier page left off in it, here:
+    bool one_key = false;  ///< one key, or one prefix of hierarchical keys: a short run of items
+    bool resumed = false;  ///< an earlier page left off in it, here:
     std::string resume_term;
     std::string resume_docref;
     uint64_t resume_rows = 0;

@@ -25,45 +25,59 @@ struct ServeFlags {
 /// Budgets and prices.
 void add_throughput(CLI::App& serve, CommandLine& line, ServeFlags& flags) {
     auto& account = line.serve.account;
-    auto* unthrottled = serve.add_flag("--unthrottled", flags.unthrottled,
-                                       "Never answer 429: charges are reported, budgets are not enforced");
+    auto* unthrottled =
+        serve.add_flag("--unthrottled", flags.unthrottled,
+                       "Never answer 429: charges are reported, budgets are not enforced");
     unthrottled->envname("ORRERY_UNTHROTTLED");
-    serve.add_flag("--serverless", line.serve.throughput.serverless,
-                   "No provisioned throughput: 5,000 RU/s for every physical partition, offers are refused")
+    serve
+        .add_flag("--serverless", line.serve.throughput.serverless,
+                  "No provisioned throughput: 5,000 RU/s for every physical partition, offers are "
+                  "refused")
         ->envname("ORRERY_SERVERLESS");
-    serve.add_flag("--burst", line.serve.throughput.burst,
-                   "Partitions below 3,000 RU/s bank what they do not use, for up to five minutes")
+    serve
+        .add_flag("--burst", line.serve.throughput.burst,
+                  "Partitions below 3,000 RU/s bank what they do not use, for up to five minutes")
         ->envname("ORRERY_BURST");
-    serve.add_option("--charge-profile", flags.charge_profile,
-                     "current: the service's present price of an item's size; classic: that of old spreadsheets")
+    serve
+        .add_option("--charge-profile", flags.charge_profile,
+                    "current: the service's present price of an item's size; classic: that of old "
+                    "spreadsheets")
         ->envname("ORRERY_CHARGE_PROFILE")
         ->check(CLI::IsMember({"current", "classic"}))
         ->capture_default_str();
-    serve.add_option("--consistency", flags.consistency,
-                     "The account's default level; reads cost twice under Strong and BoundedStaleness")
+    serve
+        .add_option(
+            "--consistency", flags.consistency,
+            "The account's default level; reads cost twice under Strong and BoundedStaleness")
         ->envname("ORRERY_CONSISTENCY")
-        ->check(CLI::IsMember({"Strong", "BoundedStaleness", "Session", "ConsistentPrefix", "Eventual"},
-                              CLI::ignore_case))
+        ->check(
+            CLI::IsMember({"Strong", "BoundedStaleness", "Session", "ConsistentPrefix", "Eventual"},
+                          CLI::ignore_case))
         ->capture_default_str();
-    serve.add_option("--default-priority", flags.default_priority,
-                     "Priority of requests that name none; low ones are refused first")
+    serve
+        .add_option("--default-priority", flags.default_priority,
+                    "Priority of requests that name none; low ones are refused first")
         ->envname("ORRERY_DEFAULT_PRIORITY")
         ->check(CLI::IsMember({"high", "low"}))
         ->capture_default_str();
-    serve.add_option("--metadata-ru", account.metadata_ru,
-                     "Budget of metadata requests in RU/s, 240 in the service; 0: none")
+    serve
+        .add_option("--metadata-ru", account.metadata_ru,
+                    "Budget of metadata requests in RU/s, 240 in the service; 0: none")
         ->envname("ORRERY_METADATA_RU")
         ->check(CLI::Range(0, 1'000'000))
         ->capture_default_str();
-    serve.add_flag("--control-plane-limits", account.control_plane_limits,
-                   "The service's limits on management requests per five minutes: 500 creates, 500 reads, 25 changes "
-                   "of throughput")
+    serve
+        .add_flag("--control-plane-limits", account.control_plane_limits,
+                  "The service's limits on management requests per five minutes: 500 creates, 500 "
+                  "reads, 25 changes "
+                  "of throughput")
         ->envname("ORRERY_CONTROL_PLANE_LIMITS");
 }
 
 CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
     auto* serve = app.add_subcommand("serve", "Run the database");
-    serve->set_config("--config", "", "Read options from this file (lines 'name = value')")->envname("ORRERY_CONFIG");
+    serve->set_config("--config", "", "Read options from this file (lines 'name = value')")
+        ->envname("ORRERY_CONFIG");
     serve->allow_config_extras(CLI::config_extras_mode::error);
     auto* data = serve->add_option("--data", flags.data, "Data folder, created if missing")
                      ->envname("ORRERY_DATA")
@@ -74,28 +88,42 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
     serve->add_option("--port", line.serve.port, "Port for HTTP and TLS; 0 picks a free one")
         ->envname("ORRERY_PORT")
         ->capture_default_str();
-    serve->add_option("--bind", line.serve.bind_address, "Address to listen on; others than loopback need --key")
+    serve
+        ->add_option("--bind", line.serve.bind_address,
+                     "Address to listen on; others than loopback need --key")
         ->envname("ORRERY_BIND")
         ->capture_default_str();
-    serve->add_option("--key", line.serve.keys.primary, "Account key, base64; default: the well-known emulator key")
+    serve
+        ->add_option("--key", line.serve.keys.primary,
+                     "Account key, base64; default: the well-known emulator key")
         ->envname("ORRERY_KEY");
-    serve->add_option("--secondary-key", line.serve.keys.secondary, "Second account key; default: derived from --key")
+    serve
+        ->add_option("--secondary-key", line.serve.keys.secondary,
+                     "Second account key; default: derived from --key")
         ->envname("ORRERY_SECONDARY_KEY");
-    serve->add_option("--read-only-key", line.serve.keys.primary_read_only,
-                      "Key that cannot write; default: derived from --key")
+    serve
+        ->add_option("--read-only-key", line.serve.keys.primary_read_only,
+                     "Key that cannot write; default: derived from --key")
         ->envname("ORRERY_READ_ONLY_KEY");
-    serve->add_option("--secondary-read-only-key", line.serve.keys.secondary_read_only,
-                      "Second read-only key; default: derived from --key")
+    serve
+        ->add_option("--secondary-read-only-key", line.serve.keys.secondary_read_only,
+                     "Second read-only key; default: derived from --key")
         ->envname("ORRERY_SECONDARY_READ_ONLY_KEY");
-    serve->add_option("--durability", flags.durability,
-                      "sync: an acknowledged write survives power loss; relaxed: it survives a crash of the process "
-                      "only")
+    serve
+        ->add_option("--durability", flags.durability,
+                     "sync: an acknowledged write survives power loss; relaxed: it survives a "
+                     "crash of the process "
+                     "only")
         ->envname("ORRERY_DURABILITY")
         ->check(CLI::IsMember({"sync", "relaxed"}))
         ->capture_default_str();
-    serve->add_option("--init", line.serve.init_file, "Create databases, containers and items from this JSON file")
+    serve
+        ->add_option("--init", line.serve.init_file,
+                     "Create databases, containers and items from this JSON file")
         ->envname("ORRERY_INIT");
-    serve->add_option("--tls-host", line.serve.tls_hosts, "Further host name or address for the TLS certificate")
+    serve
+        ->add_option("--tls-host", line.serve.tls_hosts,
+                     "Further host name or address for the TLS certificate")
         ->envname("ORRERY_TLS_HOST")
         ->delimiter(',');
     serve->add_option("--cache-mb", flags.cache_mb, "Memory for caches")
@@ -103,19 +131,25 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
         ->check(CLI::Range(8, 1 << 20))
         ->capture_default_str();
     add_throughput(*serve, line, flags);
-    serve->add_option("--split-storage-mb", flags.split_storage_mb, "A physical partition with more data is split")
+    serve
+        ->add_option("--split-storage-mb", flags.split_storage_mb,
+                     "A physical partition with more data is split")
         ->envname("ORRERY_SPLIT_STORAGE_MB")
         ->check(CLI::Range(1, 1 << 30))
         ->capture_default_str();
-    serve->add_option("--split-throughput", line.serve.range_limits.throughput,
-                      "RU/s that one physical partition serves; a container with more is split")
+    serve
+        ->add_option("--split-throughput", line.serve.range_limits.throughput,
+                     "RU/s that one physical partition serves; a container with more is split")
         ->envname("ORRERY_SPLIT_THROUGHPUT")
         ->check(CLI::Range(100, 1'000'000))
         ->capture_default_str();
-    serve->add_flag("--no-auto-split", flags.no_auto_split, "Split physical partitions on demand only")
+    serve
+        ->add_flag("--no-auto-split", flags.no_auto_split,
+                   "Split physical partitions on demand only")
         ->envname("ORRERY_NO_AUTO_SPLIT");
-    serve->add_option("--logical-partition-mb", flags.logical_partition_mb,
-                      "Most that the items of one partition key value may take")
+    serve
+        ->add_option("--logical-partition-mb", flags.logical_partition_mb,
+                     "Most that the items of one partition key value may take")
         ->envname("ORRERY_LOGICAL_PARTITION_MB")
         ->check(CLI::Range(1, 1 << 30))
         ->capture_default_str();
@@ -123,13 +157,15 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
         ->envname("ORRERY_LOG_LEVEL")
         ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
         ->capture_default_str();
-    serve->add_flag("--container-log", line.container_log,
-                    "When ready, print the lines that container tooling of the emulators waits for")
+    serve
+        ->add_flag("--container-log", line.container_log,
+                   "When ready, print the lines that container tooling of the emulators waits for")
         ->envname("ORRERY_CONTAINER_LOG");
     serve->footer(
         "Examples:\n"
         "  orrery serve --memory --port 0                 a throw-away server on a free port\n"
-        "  orrery serve --data ./data --init seed.json    durable, with databases and items to start from\n"
+        "  orrery serve --data ./data --init seed.json    durable, with databases and items to "
+        "start from\n"
         "Every option can also be given as ORRERY_<NAME>, for example ORRERY_PORT=9000.");
     return serve;
 }
@@ -139,11 +175,13 @@ void apply_emulator_variables(CommandLine& line, ServeFlags& flags, bool storage
     if (const char* persist = std::getenv("AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE");
         persist != nullptr && !storage_chosen)
         flags.memory = equals_ignore_case(persist, "false");
-    if (const char* address = std::getenv("AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE"); address != nullptr)
+    if (const char* address = std::getenv("AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE");
+        address != nullptr)
         line.serve.tls_hosts.emplace_back(address);
     if (std::getenv("AZURE_COSMOS_EMULATOR_PARTITION_COUNT") != nullptr)
         line.warnings.emplace_back(
-            "AZURE_COSMOS_EMULATOR_PARTITION_COUNT has no effect: containers are not limited in number, and physical "
+            "AZURE_COSMOS_EMULATOR_PARTITION_COUNT has no effect: containers are not limited in "
+            "number, and physical "
             "partitions follow from each container's throughput.");
 }
 
@@ -157,11 +195,18 @@ CommandLine read_command_line(int argc, char** argv) {
     app.footer("Start here:  orrery serve --memory\nHelp on one command:  orrery serve --help");
 
     auto* serve = add_serve(app, line, flags);
-    auto* check = app.add_subcommand("check", "Verify a data folder: checksums, and that its parts agree");
-    check->add_option("--data", line.check_folder, "Data folder")->required()->envname("ORRERY_DATA");
-    auto* health = app.add_subcommand("healthcheck", "Ask a running server whether it is ready; exit code 0 if so");
-    health->add_option("--address", line.probe_address, "Address of the server")->capture_default_str();
-    health->add_option("--port", line.probe_port, "Port of the server")->envname("ORRERY_PORT")->capture_default_str();
+    auto* check =
+        app.add_subcommand("check", "Verify a data folder: checksums, and that its parts agree");
+    check->add_option("--data", line.check_folder, "Data folder")
+        ->required()
+        ->envname("ORRERY_DATA");
+    auto* health = app.add_subcommand(
+        "healthcheck", "Ask a running server whether it is ready; exit code 0 if so");
+    health->add_option("--address", line.probe_address, "Address of the server")
+        ->capture_default_str();
+    health->add_option("--port", line.probe_port, "Port of the server")
+        ->envname("ORRERY_PORT")
+        ->capture_default_str();
     auto* version = app.add_subcommand("version", "Print the version");
 
     try {
@@ -180,15 +225,15 @@ CommandLine read_command_line(int argc, char** argv) {
         account.throttled = !flags.unthrottled;
         account.charges = flags.charge_profile == "classic" ? meter::ChargeProfile::kClassic
                                                             : meter::ChargeProfile::kCurrent;
-        account.consistency =
-            engine::parse_consistency(flags.consistency).value_or(engine::ConsistencyLevel::kSession);
+        account.consistency = engine::parse_consistency(flags.consistency)
+                                  .value_or(engine::ConsistencyLevel::kSession);
         account.default_priority =
             flags.default_priority == "low" ? meter::Priority::kLow : meter::Priority::kHigh;
         line.serve.range_limits.storage_bytes = flags.split_storage_mb << 20;
         line.serve.range_limits.logical_partition_bytes = flags.logical_partition_mb << 20;
         line.serve.range_limits.automatic = !flags.no_auto_split;
-        line.serve.durability =
-            flags.durability == "relaxed" ? storage::Durability::kRelaxed : storage::Durability::kSync;
+        line.serve.durability = flags.durability == "relaxed" ? storage::Durability::kRelaxed
+                                                              : storage::Durability::kSync;
     } else if (check->parsed()) {
         line.command = Command::kCheck;
     } else if (health->parsed()) {

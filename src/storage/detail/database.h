@@ -71,7 +71,8 @@ public:
     private:
         Database& database_;
     };
-    /// What a snapshot has of `index`. 0: files came while it was taken, it may or may not have them.
+    /// What a snapshot has of `index`. 0: files came while it was taken, it may or may not have
+    /// them.
     struct IndexFiles {
         uint64_t generation = 0;
         uint64_t table = 0;  ///< the newest table
