@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import platform
+import statistics
 
 FLAT = ("orrery-flat", "orrery-flat-hot")
 
@@ -55,7 +56,7 @@ def goals(results):
         ratio = ours["server_cpu_us"] / raw["client_cpu_us"]
         yield ("a uniform point read with HTTP, authorization and JSON ≤ 3 × the CPU of RocksDB's gets alone",
                f"{ratio:.2f} × ({ours['server_cpu_us']} µs against {raw['client_cpu_us']} µs)", ratio <= 3)
-    for workload, what in (("start", "ready in ≤ 300 ms on a folder of 1 GB"), ("start-after-kill", "the same after `kill -9`")):
+    for workload, what in (("start", "ready in ≤ 300 ms on a folder of 1 GB"), ("start-after-kill", "… after `kill -9`")):
         found = results.all("orrery", workload) + results.all("orrery-flat", workload)
         if found:
             row = max(found, key=lambda r: r["folder_mb"])
@@ -65,16 +66,35 @@ def goals(results):
         yield ("idle < 60 MB, no CPU", f"{idle['rss_mb']} MB, {idle['cpu_percent']} %",
                idle["rss_mb"] < 60 and idle["cpu_percent"] < 0.5)
     for workload in ("read", "create"):
-        sums = [sum(row["per_second"] for row in results.all(system, workload))
-                for system in ("orrery-metered", "orrery-unmetered")]
-        refused = sum(row["errors"] for row in results.all("orrery-metered", workload))
-        if all(sums):
-            ratio = sums[0] / sums[1]
-            yield (f"{workload}s with budgets enforced ≥ 0.97 × without, in turns",
+        metered, unmetered = (results.all(system, workload) for system in ("orrery-metered", "orrery-unmetered"))
+        refused = sum(row["errors"] for row in metered)
+        if metered and unmetered:
+            # Medians: whatever else the machine does may fall on one of the turns.
+            ratio = statistics.median(r["per_second"] for r in metered) / statistics.median(r["per_second"] for r in unmetered)
+            yield (f"{workload}s with budgets enforced ≥ 0.97 × without (medians of {len(metered)} turns)",
                    f"{ratio:.3f} × ({refused} refused)", ratio >= 0.97)
     containers = results.last("orrery", "containers")
     if containers:
         yield "1,000 containers in ≤ 5 s", f"{containers['ms'] / 1000:.1f} s", containers["ms"] <= 5000
+
+
+def obstacles(say, results, missed):
+    """What stands in the way of goals that were missed, as far as it does not depend on the run."""
+    notes = []
+    npm, nginx = results.last("npm-server", "read"), results.last("nginx", "read")
+    if npm and nginx and any("npm" in goal for goal in missed):
+        notes.append(
+            "**The npm server** keeps everything in one process's memory, without an index, without durability, without checking a "
+            f"signature. Twenty times its {npm['per_second']:,} reads a second are {20 * npm['per_second']:,}; nginx, which only sends "
+            f"a file, serves {nginx['per_second']:,} on this machine. Its creates sync nothing; ours share the disk's syncs.")
+    if any("kill -9" in goal for goal in missed):
+        notes.append(
+            "**Starts after `kill -9`** replay the log of what was written since the last flush, and sort its index entries anew, "
+            "before anything is answered; a clean stop leaves nothing to replay.")
+    if notes:
+        say("\nWhat stands in the way of the goals that were missed:\n")
+        for note in notes:
+            say(f"- {note}")
 
 
 def table(say, rows):
@@ -129,8 +149,12 @@ def main():
     say("## Goals\n")
     say("| goal | measured | met |")
     say("|---|---|---|")
+    missed = []
     for goal, measured, met in goals(results):
         say(f"| {goal} | {measured} | {'–' if met is None else 'yes' if met else 'no'} |")
+        if met is False:
+            missed.append(goal)
+    obstacles(say, results, missed)
     say("\n## All lines\n")
     table(say, [row for row in results.rows if "per_second" in row and row["system"] not in FLAT])
     say(f"\n`orrery-hot` reads a set of {given.hot:,} items; `read` draws uniformly from all; `mix95` and `mix50` are "

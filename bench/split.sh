@@ -32,7 +32,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-"$server" serve --data "$work/data" --port 0 --cache-mb 512 --no-auto-split >"$work/log" 2>&1 &
+"$server" serve --data "$work/data" --port 0 --cache-mb 512 --no-auto-split --unthrottled >"$work/log" 2>&1 &
 server_pid=$!
 pids+=("$server_pid")
 until grep -q "ready at" "$work/log"; do kill -0 "$server_pid"; sleep 0.05; done

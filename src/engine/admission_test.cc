@@ -26,11 +26,7 @@ protected:
         container_ = server_.create_container("d", kContainer, false, throughput);
     }
     std::string epk(const std::string& key) const {
-        json::Arena arena;
-        const auto value = json::parse("[\"" + key + "\"]", arena);
-        partition::PartitionKeyComponents components;
-        components.push_back(value->elements()[0]);
-        return *partition::effective_partition_key(container_->settings->key, components);
+        return TestEngine::epk(*container_, '"' + key + '"');
     }
     /// A key in the range with this index.
     std::string key_in(size_t range) const {
@@ -42,15 +38,7 @@ protected:
     }
     TransactionAnswer run(const std::string& key, partition::ItemOperation operation,
                           const RequestTerms& terms = {}) {
-        partition::Transaction transaction;
-        transaction.epk = epk(key);
-        transaction.operations.push_back(std::move(operation));
-        std::promise<TransactionAnswer> promise;
-        auto answer = promise.get_future();
-        server_.engine().execute(
-            container_, std::move(transaction), terms,
-            [&](TransactionAnswer given) { promise.set_value(std::move(given)); });
-        return answer.get();
+        return server_.run(container_, '"' + key + '"', {std::move(operation)}, terms);
     }
     TransactionAnswer create(const std::string& key, const std::string& id,
                              const RequestTerms& terms = {}) {

@@ -31,24 +31,11 @@ protected:
                                               false, throughput);
     }
     std::string epk(const std::string& key_json) const {
-        json::Arena arena;
-        const auto value = json::parse("[" + key_json + "]", arena);
-        partition::PartitionKeyComponents components;
-        components.push_back(value->elements()[0]);
-        return *partition::effective_partition_key(container_->settings->key, components);
+        return TestEngine::epk(*container_, key_json);
     }
     TransactionAnswer run(const std::string& key_json, std::vector<ItemOperation> operations,
                           const RequestTerms& terms = {}) {
-        partition::Transaction transaction;
-        transaction.epk = epk(key_json);
-        transaction.is_batch = operations.size() > 1;
-        transaction.operations = std::move(operations);
-        std::promise<TransactionAnswer> promise;
-        auto answer = promise.get_future();
-        server_.engine().execute(
-            container_, std::move(transaction), terms,
-            [&](TransactionAnswer given) { promise.set_value(std::move(given)); });
-        return answer.get();
+        return server_.run(container_, key_json, std::move(operations), terms);
     }
     static ItemOperation operation(OperationKind kind, std::string id, std::string_view body = {}) {
         ItemOperation out;

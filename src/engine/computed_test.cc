@@ -423,53 +423,27 @@ TEST_F(ComputedTest, AnIndexedPropertyCostsWhatAStoredLeafCosts) {
 class Restarting {
 public:
     explicit Restarting(std::string folder)
-        : clock_(1'700'000'000'000'000), cache_(1 << 20), workers_("test", 2) {
-        account_ = std::make_unique<Account>(
-            std::move(Account::create({}, testing_support::TestEngine::unthrottled())).value());
-        storage::StoreOptions options;
-        options.folder = std::move(folder);
-        options.clock = &clock_;
-        store_ = std::move(storage::Store::open(options)).value();
-        auto loaded = catalog::Catalog::load(
-            {*store_, cache_, workers_, clock_, query::compile_computed_properties});
-        EXPECT_TRUE(loaded.ok()) << loaded.error().message;
-        CHECK(loaded.ok());
-        catalog_ = std::move(loaded).value();
-        CHECK(store_->start().ok());
-        engine_ =
-            std::make_unique<Engine>(Engine::Deps{*store_, *catalog_, workers_, clock_, *account_});
-    }
-    ~Restarting() {
-        workers_.stop();
-        engine_->stop_background();
-        CHECK(store_->close().ok());
-    }
+        : server_(1'700'000'000, TestEngine::unthrottled(), {}, {}, std::move(folder)) {}
     std::vector<std::string> rows(const std::string& text, std::string* access = nullptr) {
         QueryRequest request;
         request.text = text;
-        const auto answer = engine_->query(*catalog_->find_container("d", "c"), request);
+        const auto answer = server_.engine().query(*catalog().find_container("d", "c"), request);
         if (!answer.ok()) return {answer.error().message};
         if (access != nullptr) *access = answer->page.accesses.at(0).access;
         return answer->page.rows;
     }
     std::vector<std::string> findings() {
         std::vector<std::string> out;
-        const auto view = store_->view();
-        for (const auto& range : catalog_->find_container("d", "c")->ranges->ranges)
+        const auto view = server_.store().view();
+        for (const auto& range : catalog().find_container("d", "c")->ranges->ranges)
             CHECK(range.partition->check(*view, out).ok());
         return out;
     }
-    catalog::Catalog& catalog() { return *catalog_; }
-    Engine& engine() { return *engine_; }
+    TestEngine& server() { return server_; }
+    catalog::Catalog& catalog() { return server_.catalog(); }
 
 private:
-    ManualClock clock_;
-    partition::ItemCache cache_;
-    WorkerPool workers_;
-    std::unique_ptr<Account> account_;
-    std::unique_ptr<storage::Store> store_;
-    std::unique_ptr<catalog::Catalog> catalog_;
-    std::unique_ptr<Engine> engine_;
+    TestEngine server_;
 };
 
 TEST(ComputedRestartTest, DefinitionsAndChangesSurvive) {
@@ -504,17 +478,9 @@ TEST(ComputedRestartTest, DefinitionsAndChangesSurvive) {
             operation.kind = partition::OperationKind::kCreate;
             operation.body =
                 R"({"id":"i)" + std::to_string(i) + R"(","name":"X)" + std::to_string(i) + "\"}";
-            partition::Transaction transaction;
-            const json::Value key[] = {json::Value::string(arena.copy("i" + std::to_string(i)))};
-            transaction.epk =
-                partition::effective_partition_key((*container)->settings->key, {key, key + 1})
-                    .value();
-            transaction.operations.push_back(std::move(operation));
-            std::promise<bool> done;
-            server.engine().execute(*container, std::move(transaction), [&](TransactionAnswer a) {
-                done.set_value(a.result.results[0].status.ok());
-            });
-            ASSERT_TRUE(done.get_future().get());
+            const auto answer = server.server().run(*container, "\"i" + std::to_string(i) + '"',
+                                                    {std::move(operation)});
+            ASSERT_TRUE(answer.result.results[0].status.ok());
         }
         copy_as_after_a_crash(folder, folder + "-crashed");
     }

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -17,7 +20,7 @@
 
 namespace orrery::engine::testing_support {
 
-/// Store, catalog and engine in memory, under a clock that tests move.
+/// Store, catalog and engine in memory or over a folder, under a clock that tests move.
 class TestEngine {
 public:
     /// Unthrottled: most tests are about something else, and their clock stands still.
@@ -30,12 +33,13 @@ public:
     explicit TestEngine(int64_t start_seconds = 1'700'000'000,
                         const AccountSettings& settings = unthrottled(),
                         const catalog::ThroughputSettings& throughput = {},
-                        const catalog::RangeLimits& range_limits = {})
+                        const catalog::RangeLimits& range_limits = {}, std::string folder = {})
         : clock_(start_seconds * 1'000'000), cache_(8 << 20), workers_("test", 2) {
         auto account = Account::create({}, settings);
         CHECK(account.ok());
         account_ = std::make_unique<Account>(std::move(account).value());
         storage::StoreOptions options;
+        options.folder = std::move(folder);
         options.clock = &clock_;
         auto store = storage::Store::open(options);
         CHECK(store.ok());
@@ -63,6 +67,7 @@ public:
     const Account& account() const { return *account_; }
     catalog::Catalog& catalog() { return *catalog_; }
     Engine& engine() { return *engine_; }
+    storage::Store& store() { return *store_; }
 
     void create_database(const std::string& id) {
         json::Arena arena;
@@ -92,6 +97,29 @@ public:
                                                 catalog::Catalog::Upsert::kNo);
         CHECK(made.ok());
         return made->permission;
+    }
+
+    /// Of a key with one path, given as JSON.
+    static std::string epk(const catalog::Container& container, const std::string& key_json) {
+        json::Arena arena;
+        const auto key = json::parse("[" + key_json + "]", arena);
+        CHECK(key.ok());
+        partition::PartitionKeyComponents components;
+        components.push_back(key->elements()[0]);
+        return *partition::effective_partition_key(container.settings->key, components);
+    }
+    TransactionAnswer run(const catalog::ContainerPtr& container, const std::string& key_json,
+                          std::vector<partition::ItemOperation> operations,
+                          const RequestTerms& terms = {}) {
+        partition::Transaction transaction;
+        transaction.epk = epk(*container, key_json);
+        transaction.is_batch = operations.size() > 1;
+        transaction.operations = std::move(operations);
+        std::promise<TransactionAnswer> promise;
+        auto answer = promise.get_future();
+        engine_->execute(container, std::move(transaction), terms,
+                         [&](TransactionAnswer given) { promise.set_value(std::move(given)); });
+        return answer.get();
     }
 
 private:

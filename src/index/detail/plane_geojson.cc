@@ -1,7 +1,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/limits.h"
+#include "index/detail/coordinates.h"
 #include "index/detail/plane_parts.h"
 
 namespace orrery::index::detail {
@@ -40,144 +40,83 @@ bool collide(const RingEdge& a, const RingEdge& b, size_t ring_size) {
     return !neighbours || share_stretch(a.segment, b.segment);
 }
 
-/// Reads one geometry front to back; the first mistake ends it.
-class Reader {
-public:
-    explicit Reader(std::string& reason) : reason_(reason) {}
+const char* check_finite(const Pair& pair) {
+    return std::isfinite(pair[0]) && std::isfinite(pair[1]) ? nullptr
+                                                            : "Coordinates must be finite numbers.";
+}
 
-    std::unique_ptr<const PlaneShape> read(const Value& geojson) {
-        if (!geojson.is_object()) return fail("The input is not a GeoJSON object.");
-        const Value type = geojson.member("type");
-        if (!type.is_string()) return fail("The GeoJSON input has no string member 'type'.");
-        const auto known = geometry_type(type.as_string());
-        if (!known)
-            return fail("The GeoJSON type must be Point, LineString, Polygon or MultiPolygon.");
-        const Value coordinates = geojson.member("coordinates");
-        if (!coordinates.is_array())
-            return fail("The " + std::string(type.as_string()) +
-                        " input has no array member 'coordinates'.");
+/// A pair that repeats the one before it adds nothing.
+std::vector<PlanePoint> distinct_points(const std::vector<Pair>& pairs) {
+    std::vector<PlanePoint> out;
+    for (const Pair& pair : pairs) {
+        const PlanePoint point{pair[0], pair[1]};
+        if (out.empty() || !(out.back() == point)) out.push_back(point);
+    }
+    return out;
+}
+
+/// Puts one geometry into the plane; the first mistake ends it.
+class Builder {
+public:
+    explicit Builder(std::string& reason) : reason_(reason) {}
+
+    std::unique_ptr<const PlaneShape> build(const Coordinates& coordinates) {
         shape_ = std::make_unique<PlaneShape>();
-        shape_->type = *known;
-        if (!read_coordinates(coordinates)) return nullptr;
+        shape_->type = coordinates.type;
+        if (!add(coordinates)) return nullptr;
         return std::move(shape_);
     }
 
 private:
-    std::nullptr_t fail(std::string why) {
-        reason_ = std::move(why);
-        return nullptr;
-    }
     bool refuse(std::string why) {
         reason_ = std::move(why);
         return false;
     }
 
-    bool read_coordinates(const Value& coordinates) {
-        switch (shape_->type) {
+    bool add(const Coordinates& coordinates) {
+        switch (coordinates.type) {
             case GeometryType::kPoint:
-                return read_position(coordinates, shape_->point);
-            case GeometryType::kLineString:
-                if (!read_positions(coordinates, shape_->line)) return false;
-                if (shape_->line.size() < 2)
-                    return refuse(
-                        "The LineString input is not valid because it does not have enough "
-                        "distinct points. A LineString must have at least two distinct points.");
+                shape_->point = {coordinates.point[0], coordinates.point[1]};
                 return true;
+            case GeometryType::kLineString:
+                shape_->line = distinct_points(coordinates.line);
+                return shape_->line.size() >= 2 || refuse(too_few_line_points());
             case GeometryType::kPolygon:
-                return read_polygon(coordinates) && check_rings();
             case GeometryType::kMultiPolygon:
-                if (coordinates.elements().empty())
-                    return refuse("A MultiPolygon must have at least one polygon.");
-                for (const Value& polygon : coordinates.elements())
-                    if (!read_polygon(polygon)) return false;
+                for (const auto& rings : coordinates.polygons) {
+                    auto& out = shape_->polygons.emplace_back();
+                    for (size_t i = 0; i < rings.size(); ++i)
+                        if (!add_ring(rings[i], i, out.emplace_back())) return false;
+                }
                 return check_rings();
         }
         return false;
     }
 
-    bool read_position(const Value& value, PlanePoint& out) {
-        const bool plausible = value.is_array() && value.elements().size() >= 2 &&
-                               std::all_of(value.elements().begin(), value.elements().end(),
-                                           [](const Value& number) { return number.is_number(); });
-        if (!plausible) return refuse("Every position must be an array of at least two numbers.");
-        if (++positions_ > limits::kGeometryPointsMax)
-            return refuse("A geometry can have at most " +
-                          std::to_string(limits::kGeometryPointsMax) + " points.");
-        out = {value.elements()[0].as_double(), value.elements()[1].as_double()};
-        if (!std::isfinite(out.x) || !std::isfinite(out.y))
-            return refuse("Coordinates must be finite numbers.");
-        return true;
-    }
-
-    /// A position that repeats the one before it adds nothing.
-    bool read_positions(const Value& list, std::vector<PlanePoint>& out) {
-        if (!list.is_array())
-            return refuse("The coordinates of a line or ring must be an array of positions.");
-        for (const Value& position : list.elements()) {
-            PlanePoint point;
-            if (!read_position(position, point)) return false;
-            if (out.empty() || !(out.back() == point)) out.push_back(point);
-        }
-        return true;
-    }
-
-    bool read_polygon(const Value& rings) {
-        if (!rings.is_array() || rings.elements().empty())
-            return refuse("A polygon must have at least one ring.");
-        auto& out = shape_->polygons.emplace_back();
-        for (size_t i = 0; i < rings.elements().size(); ++i)
-            if (!read_ring(rings.elements()[i], i, out.emplace_back())) return false;
-        return true;
-    }
-
-    bool read_ring(const Value& list, size_t index, PlaneRing& out) {
-        const std::string number = std::to_string(index + 1);
-        if (list.is_array() && list.elements().size() < 4)
-            return refuse(
-                "The Polygon input is not valid because the ring number " + number +
-                " does not have enough points. Each ring of a polygon must contain at least "
-                "four points.");
-        if (!read_positions(list, out)) return false;
-        if (out.size() < 2 || !(out.front() == out.back()))
-            return refuse(
-                "The Polygon input is not valid because the start and end points of the ring "
-                "number " +
-                number +
-                " are not the same. Each ring of a polygon must have the same start and end "
-                "points.");
-        out.pop_back();
-        if (out.size() < 3)
-            return refuse(
-                "The Polygon input is not valid because the ring number " + number +
-                " does not have enough distinct points. Each ring of a polygon must have at "
-                "least three distinct points.");
-        return true;
+    bool add_ring(const PairRing& pairs, size_t index, PlaneRing& out) {
+        out = distinct_points(pairs);
+        while (out.size() > 1 && out.front() == out.back()) out.pop_back();
+        return out.size() >= 3 || refuse(too_few_ring_points(index));
     }
 
     /// Rings may touch in points but not cross; every hole is inside its polygon; polygons do not
     /// overlap.
     bool check_rings() {
-        if (rings_collide())
-            return refuse(
-                "The Polygon input is not valid because a ring intersects itself or "
-                "another ring.");
+        if (rings_collide()) return refuse(kRingsCross);
         for (size_t i = 0; i < shape_->polygons.size(); ++i) {
             const auto& rings = shape_->polygons[i];
             for (size_t hole = 1; hole < rings.size(); ++hole) {
                 bool misplaced = !lies_in(rings[hole], rings[0]);
                 for (size_t other = 1; other < rings.size(); ++other)
                     misplaced = misplaced || (other != hole && overlaps(rings[hole], rings[other]));
-                if (misplaced) return refuse(kMisplaced);
+                if (misplaced) return refuse(kRingMisplaced);
             }
             for (size_t j = 0; j < shape_->polygons.size(); ++j)
                 if (i != j && reaches_into(rings[0], shape_->polygons[j]))
-                    return refuse(kMisplaced);
+                    return refuse(kRingMisplaced);
         }
         return true;
     }
-    static constexpr const char* kMisplaced =
-        "The Polygon input is not valid because a ring is not where it belongs: holes lie inside "
-        "their outer ring, and the polygons of a MultiPolygon do not overlap.";
 
     bool rings_collide() const {
         std::vector<RingEdge> edges;
@@ -225,13 +164,13 @@ private:
 
     std::string& reason_;
     std::unique_ptr<PlaneShape> shape_;
-    size_t positions_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<const PlaneShape> read_plane_shape(const Value& geojson, std::string& reason) {
-    return Reader(reason).read(geojson);
+    const auto coordinates = read_coordinates(geojson, check_finite, reason);
+    return coordinates ? Builder(reason).build(*coordinates) : nullptr;
 }
 
 }  // namespace orrery::index::detail
