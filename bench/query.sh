@@ -89,6 +89,12 @@ if command -v perf >/dev/null && perf record -o "$work/perf.probe" -p "$orrery_p
     perf record -F 199 -o "$work/perf.data" -p "$orrery_pid" >/dev/null 2>&1 &
     sampler=$!
 fi
+# PostgreSQL has just read and written every page while it made its indexes; what Orrery merged is not in its cache yet.
+for system in pg orrery; do
+    declare -n to=$system
+    "$load" "${to[@]}" "${common[@]}" --seconds 1 --line "every item, no index serves" run >/dev/null
+done
+
 # Line by line in turns: whatever else the machine does falls on both.
 "$load" lines | grep -F -- "$only" | while read -r line; do
     "$load" "${pg[@]}" "${common[@]}" --line "$line" run | tee -a "$results"

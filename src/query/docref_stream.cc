@@ -67,6 +67,48 @@ private:
     size_t at_ = 0;
 };
 
+/// The items of one value of which the first ones have been read already.
+class ContinuedStream final : public DocrefStream {
+public:
+    ContinuedStream(const IndexReader& reader, const Condition& condition,
+                    std::vector<ListedDocref> read)
+        : scope_(reader.scope),
+          path_(condition.entries_hash(reader.path_key)),
+          range_(condition.ranges[0]) {
+        scope_.docref_begin = read.back().docref.bytes();
+        scope_.docref_begin.push_back('\0');  // the next one
+        head_.emplace(std::move(read));
+    }
+    bool valid() const override { return rest_ ? rest_->valid() : head_->valid(); }
+    std::string_view docref() const override { return rest_ ? rest_->docref() : head_->docref(); }
+    bool certain() const override { return rest_ ? rest_->certain() : head_->certain(); }
+    void next() override {
+        rest_ ? rest_->next() : head_->next();
+        settle();
+    }
+    void seek(std::string_view docref) override {
+        if (!rest_) {
+            head_->seek(docref);
+            settle();
+        }
+        if (rest_) rest_->seek(docref);
+    }
+    Status status() const override { return rest_ ? rest_->status() : Status(); }
+
+private:
+    void settle() {
+        if (rest_ || head_->valid()) return;
+        rest_.emplace(scope_, path_, range_);
+        head_.reset();
+    }
+
+    index::PostingScope scope_;  ///< of what has not been read
+    const uint64_t path_;
+    const index::TermRange range_;
+    std::optional<ListStream> head_;
+    std::optional<TermStream> rest_;
+};
+
 class IntersectionStream final : public DocrefStream {
 public:
     IntersectionStream(std::vector<DocrefStreamPtr> streams, bool complete)
@@ -269,7 +311,11 @@ Status ConditionProbe::count_to(uint64_t cap) {
         known_ = count_ < cap;
         return {};
     }
-    if (!entries_) entries_.emplace(reader_, condition_, std::string_view(), std::string_view());
+    if (!entries_) {
+        const std::string_view term =
+            from_.empty() ? "" : std::string_view(condition_.ranges[0].begin);
+        entries_.emplace(reader_, condition_, term, from_);
+    }
     while (count_ < cap) {
         if (!entries_->next()) {
             known_ = true;
@@ -286,7 +332,8 @@ uint64_t ConditionProbe::extrapolated() const {
     const auto hash_of = [](std::string_view docref, uint64_t otherwise) {
         return docref.size() < 8 ? otherwise : load_u64_be(docref.data());
     };
-    const auto begin = static_cast<double>(hash_of(reader_.scope.docref_begin, 0));
+    const auto begin =
+        static_cast<double>(std::max(hash_of(reader_.scope.docref_begin, 0), hash_of(from_, 0)));
     const auto end = static_cast<double>(hash_of(reader_.scope.docref_end, UINT64_MAX));
     const auto last = static_cast<double>(hash_of(read_.back().docref.bytes(), 0));
     constexpr double kMost = 1e12;
@@ -298,7 +345,10 @@ uint64_t ConditionProbe::extrapolated() const {
 }
 
 Result<DocrefStreamPtr> ConditionProbe::take_stream(uint64_t list_max) {
-    if (condition_.kind != Condition::Kind::kTerms || (condition_.is_single_term() && !known_))
+    if (condition_.is_single_term() && !known_ && !read_.empty())
+        return DocrefStreamPtr(
+            std::make_unique<ContinuedStream>(reader_, condition_, std::move(read_)));
+    if (condition_.kind != Condition::Kind::kTerms)
         return open_stream(reader_, condition_, list_max);
     TRY_STATUS(count_to(list_max + 1));
     if (!known_) return DocrefStreamPtr();

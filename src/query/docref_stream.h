@@ -99,8 +99,12 @@ struct ListedDocref {
 /// A condition that is looked into step by step: what was read to count it is not read again.
 class ConditionProbe {
 public:
-    ConditionProbe(const IndexReader& reader, const Condition& condition)
-        : reader_(reader), condition_(condition) {}
+    /// Docrefs below `from` may be left out: what shows them is done with them.
+    ConditionProbe(const IndexReader& reader, const Condition& condition, std::string_view from)
+        : reader_(reader), condition_(condition) {
+        // Between several values lies what is below in each of them.
+        if (condition.is_single_term()) from_.assign(from);
+    }
     /// Counts on to `cap`.
     Status count_to(uint64_t cap);
     uint64_t count() const { return count_; }
@@ -114,6 +118,7 @@ public:
 private:
     const IndexReader& reader_;
     const Condition& condition_;
+    std::string from_;
     std::optional<TestedPostings> entries_;
     std::vector<ListedDocref> read_;
     uint64_t count_ = 0;

@@ -172,7 +172,10 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     for (const Conjunct& conjunct : filter.conjuncts) {
         if (!conjunct.condition || !is_narrow(*conjunct.condition, segment)) continue;
         conditions.push_back(&*conjunct.condition);
-        probes.emplace_back(reader, *conjunct.condition);
+        // A page that goes on in docref order.
+        probes.emplace_back(reader, *conjunct.condition,
+                            segment.resume_term.empty() ? std::string_view(segment.resume_docref)
+                                                        : std::string_view());
     }
     if (conditions.empty()) return scan;
     const bool tests = conditions[0]->test != nullptr;

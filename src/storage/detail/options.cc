@@ -119,6 +119,10 @@ rocksdb::ColumnFamilyOptions family_options(Family family,
     // Items are long: every one is found by bisection, and scans change blocks less often.
     if (family == Family::kItems) table.block_restart_interval = 1;
     if (shape.point_reads) {
+        // Most keys that are asked for are not among the latest: they are told apart without a
+        // search.
+        out.memtable_whole_key_filtering = true;
+        out.memtable_prefix_bloom_size_ratio = 0.02;
         table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
         table.whole_key_filtering = true;
         table.optimize_filters_for_memory = true;
