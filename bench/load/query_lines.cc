@@ -101,7 +101,8 @@ const std::vector<QueryLine>& query_lines() {
          "SELECT doc FROM items WHERE (doc->>'r')::bigint > $1{key} ORDER BY (doc->>'r')::bigint "
          "LIMIT 20",
          false, false,
-         [](uint64_t r, uint64_t n) -> V { return numbers(r % n, {mix(r) % (kRandomMax / 2)}); }},
+         [](uint64_t r, uint64_t n) -> V { return numbers(r % n, {mix(r) % (kRandomMax / 2)}); },
+         "SELECT TOP 20 * FROM c WHERE c.pk = @pk AND c.r > @p0 ORDER BY c.pk, c.r"},
         {"count with filter", "SELECT VALUE COUNT(1) FROM c WHERE c.t = @p0",
          "SELECT count(*) FROM items WHERE (doc->>'t')::bigint = $1{key}", false, true,
          [](uint64_t r, uint64_t n) -> V { return numbers(r % n, {r % n % t_values(n)}); }},
@@ -129,6 +130,11 @@ const std::vector<QueryLine>& query_lines() {
          }},
     };
     return lines;
+}
+
+std::string container_definition() {
+    return R"({"id":"queries","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},)"
+           R"("indexingPolicy":{"compositeIndexes":[[{"path":"/pk"},{"path":"/r"}]]}})";
 }
 
 std::vector<std::string> postgres_tables() {

@@ -31,9 +31,13 @@ struct QueryLine {
     bool reads_all = false;  ///< every item must be read
     bool index_alone = false;  ///< the index holds the answer
     QueryValues (*draw)(uint64_t random, uint64_t item_count);
+    /// As Orrery takes it inside one tenant, @pk; empty: `text`.
+    std::string key_text = {};
 };
 const std::vector<QueryLine>& query_lines();
 
+/// The container, with the composite index that a careful user would make.
+std::string container_definition();
 /// Statements that make what a careful user of PostgreSQL would make.
 std::vector<std::string> postgres_tables();
 std::vector<std::string> postgres_indexes();

@@ -102,11 +102,11 @@ public:
     explicit OrrerySession(const Options& options) : client_(options.port, options.key) {}
 
     Outcome run(const QueryLine& line, const QueryValues& values, bool within_key) override {
-        std::string body = R"({"query":")" + line.text + R"(","parameters":[)";
+        const std::string& text = within_key && !line.key_text.empty() ? line.key_text : line.text;
+        std::string body = fmt::format(R"({{"query":"{}","parameters":[)", text);
         for (size_t i = 0; i < values.json.size(); ++i)
-            body += fmt::format(R"({}{{"name":"@p{}","value":{}}})", i == 0 ? "" : ",", i,
-                                values.json[i]);
-        body += "]}";
+            body += fmt::format(R"({{"name":"@p{}","value":{}}},)", i, values.json[i]);
+        body += fmt::format(R"({{"name":"@pk","value":"{}"}}]}})", values.tenant);
         std::string headers =
             "content-type: application/query+json\r\nx-ms-documentdb-isquery: "
             "True\r\nx-ms-max-item-count: -1\r\n";
@@ -154,9 +154,7 @@ void load_orrery(const Options& options) {
         const std::string json = "content-type: application/json\r\n";
         check_status(client.post("dbs", "", "dbs", json, R"({"id":"bench"})"), {201, 409});
         check_status(
-            client.post(
-                "colls", "dbs/bench", "dbs/bench/colls", json,
-                R"({"id":"queries","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})"),
+            client.post("colls", "dbs/bench", "dbs/bench/colls", json, container_definition()),
             {201});
     }
     std::atomic<uint64_t> next{0};

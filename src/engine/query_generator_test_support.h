@@ -117,7 +117,8 @@ public:
                 complete = true;
                 return R"({"includedPaths":[{"path":"/*"},{"path":"/b/?"}],"compositeIndexes":[)"
                        R"([{"path":"/b","order":"ascending"},{"path":"/a","order":"descending"}],)"
-                       R"([{"path":"/s","order":"ascending"},{"path":"/b","order":"ascending"}]]})";
+                       R"([{"path":"/s","order":"ascending"},{"path":"/b","order":"ascending"}],)"
+                       R"([{"path":"/pk","order":"ascending"},{"path":"/a","order":"ascending"}]]})";
             default:
                 complete = true;
                 return "";
@@ -413,7 +414,8 @@ private:
         if (ordered) {
             if (composites && chance(50)) {
                 tail = " ORDER BY " +
-                       one_of({"c.b, c.a DESC", "c.b DESC, c.a", "c.s, c.b", "c.s DESC, c.b DESC"});
+                       one_of({"c.b, c.a DESC", "c.b DESC, c.a", "c.s, c.b", "c.s DESC, c.b DESC",
+                               "c.pk, c.a", "c.pk DESC, c.a DESC"});
             } else {
                 tail = " ORDER BY " + item_path() + one_of({"", " ASC", " DESC"});
             }

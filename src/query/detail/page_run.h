@@ -46,6 +46,9 @@ struct SortOrder {
     bool needs_undefined =
         false;                ///< items without the key belong to the result, but have no entry
     bool from_index = false;  ///< entries of the path (or composite) can be walked at all
+    /// The ranges hold entries of one partition key alone.
+    bool within_key = false;
+    std::vector<const Conjunct*> in_ranges;  ///< what of the filter the ranges say already
 };
 
 class BlockingPass;
@@ -78,6 +81,7 @@ private:
     Status run_ordered();
     Result<SortOrder> sort_order() const;
     Result<SortOrder> composite_order() const;
+    void narrow_walk(SortOrder& order) const;
     std::string sort_key(LoadedItem& item, bool cut);
     Status find_position_key();
 
