@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "storage/fault_file_system.h"
+#include "storage/light_view.h"
 #include "storage/store_test_support.h"
 
 namespace orrery::storage {
@@ -132,6 +133,57 @@ TEST(BulkLoad, FullDisk) {
                     scope.put(Family::kItems, item_key(7, 1), "x");
                     return true;
                 }).ok());
+}
+
+/// After a start most files have not been opened. A read from memory alone says so; it never finds
+/// an empty value where it has not looked.
+TEST(BulkLoad, ReadsFromMemoryKnowWhichFilesAreNotOpen) {
+    constexpr PartitionId kFiles = 60;
+    TemporaryFolder folder;
+    StoreOptions options;
+    options.folder = folder.path();
+    {
+        auto store = open_started(options);
+        for (PartitionId partition = 1; partition <= kFiles; ++partition) {
+            const auto load = store->bulk_load();
+            ASSERT_TRUE(load->put(Family::kItems, item_key(partition, 1), "value").ok());
+            ASSERT_TRUE(load->put(Family::kIndex, index_key(partition, 1, "t", 1), "").ok());
+            ASSERT_TRUE(load->ingest().ok());
+        }
+        ASSERT_TRUE(store->close().ok());
+    }
+    auto store = open_started(options);
+    const ViewPtr view = store->view();
+    size_t missed_files = 0;
+    for (PartitionId partition = 1; partition <= kFiles; ++partition) {
+        bool missed = false;
+        const auto value = view->get_in_memory(Family::kItems, item_key(partition, 1), missed);
+        ASSERT_TRUE(value.ok());
+        if (missed)
+            ++missed_files;
+        else
+            EXPECT_EQ(value->value_or("(none)"), "value") << partition;
+        ReadBudget budget{.steps_left = 1'000'000};
+        const ViewPtr light = in_memory(*view, budget);
+        const auto absent = light->get(Family::kIndex, index_key(partition, 1, "t", 0));
+        EXPECT_TRUE(!absent.ok() || !absent->has_value()) << partition;
+        const auto many = light->multi_get(Family::kItems, {item_key(partition, 1)});
+        EXPECT_TRUE(!many.ok() || many->front().value_or("(none)") == "value") << partition;
+    }
+    EXPECT_GT(missed_files, 0U) << "nothing was tested: all files were open";
+    // Once they have been read, memory has them.
+    for (PartitionId partition = 1; partition <= kFiles; ++partition) {
+        EXPECT_EQ(view->get(Family::kItems, item_key(partition, 1))->value(), "value");
+        EXPECT_TRUE(view->get(Family::kIndex, index_key(partition, 1, "t", 1))->has_value());
+        bool missed = false;
+        EXPECT_EQ(view->get_in_memory(Family::kItems, item_key(partition, 1), missed)->value_or(""),
+                  "value");
+        EXPECT_FALSE(missed);
+        ReadBudget budget{.steps_left = 1'000'000};
+        const auto present =
+            in_memory(*view, budget)->get(Family::kIndex, index_key(partition, 1, "t", 1));
+        EXPECT_TRUE(present.ok() && present->has_value()) << partition;
+    }
 }
 
 }  // namespace

@@ -261,6 +261,10 @@ Result<std::optional<std::string>> Database::get(const rocksdb::ReadOptions& opt
                                                  std::string_view key, bool* missed) const {
     rocksdb::PinnableSlice value;
     const rocksdb::Status status = db_->Get(options, this->family(family), slice(key), &value);
+    if (status.ok() && value.empty() && missed != nullptr && !is_known(options, family, key)) {
+        *missed = true;
+        return std::optional<std::string>();
+    }
     if (status.ok()) return std::optional<std::string>(std::string(value.data(), value.size()));
     if (status.IsNotFound()) return std::optional<std::string>();
     if (status.IsIncomplete() && missed != nullptr) {
@@ -268,6 +272,15 @@ Result<std::optional<std::string>> Database::get(const rocksdb::ReadOptions& opt
         return std::optional<std::string>();
     }
     return errors::internal(explain(status));
+}
+
+/// Asked for what memory holds, RocksDB finds an empty value where a file that may have the key has
+/// not been opened yet. Whether it is a real one, only this other question tells.
+bool Database::is_known(const rocksdb::ReadOptions& options, Family family,
+                        std::string_view key) const {
+    std::string value;
+    bool found = false;
+    return db_->KeyMayExist(options, this->family(family), slice(key), &value, &found) && found;
 }
 
 /// Done before the snapshot = begun after it: nothing was under way in between.

@@ -104,6 +104,7 @@ public:
 
 private:
     Database() = default;
+    bool is_known(const rocksdb::ReadOptions& options, Family family, std::string_view key) const;
     Status prepare_folder(const StoreOptions& options);
     Status open_database(const StoreOptions& options);
     /// 0 when it cannot be told.

@@ -137,6 +137,11 @@ Result<std::vector<std::optional<std::string>>> ViewImpl::read_many(
     database_->db().MultiGet(read_options(budget), database_->family(family), keys.size(),
                              slices.data(), values.data(), statuses.data());
     for (size_t i = 0; i < keys.size(); ++i) {
+        // No value that is read many at a time is empty: it is a file that is not open.
+        if (budget != nullptr && statuses[i].ok() && values[i].empty()) {
+            budget->exceeded = true;
+            return over_budget();
+        }
         if (statuses[i].ok()) {
             out[i].emplace(values[i].data(), values[i].size());
             if (budget != nullptr && !budget->spend(values[i].size() / kBytesPerStep))
