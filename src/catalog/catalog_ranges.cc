@@ -14,12 +14,14 @@ namespace {
 
 using Phase = RangeProgress::Phase;
 
-/// With so few log records left, writers are made to wait for the rest.
-constexpr uint64_t kTailRecordsMax = 300;
-/// Writers that are as fast as files can be made keep more than that ahead; then this many.
-constexpr uint64_t kFastTailRecordsMax = 1000;
-constexpr int kFastTailRounds = 10;
+/// More log records than this are made into files; fewer are kept in memory until the switch.
+constexpr uint64_t kFollowRecordsMax = 1000;
 constexpr int kCatchUpRoundsMax = 50;
+/// With so few left, writers are made to wait for the rest.
+constexpr uint64_t kTailRecordsMax = 50;
+/// Writers may be as fast as they are followed.
+constexpr int kFollowRoundsMax = 10;
+constexpr size_t kFollowBytesMax = 16 << 20;
 /// A change of the container's settings in the middle makes it begin again.
 constexpr int kAttemptsMax = 3;
 constexpr int kBeginAgain = 449;
@@ -266,7 +268,11 @@ Status CatalogImpl::carry_out(RangeMove& move, RangeProgress& progress) {
     for (int round = 0; round < kCatchUpRoundsMax; ++round) {
         TRY(const uint64_t records, moving->catch_up());
         if (progress.cancelled) return Status(errors::service_unavailable("It was cancelled."));
-        if (records <= (round < kFastTailRounds ? kTailRecordsMax : kFastTailRecordsMax)) break;
+        if (records <= kFollowRecordsMax) break;
+    }
+    for (int round = 0; round < kFollowRoundsMax; ++round) {
+        TRY(const uint64_t records, moving->follow());
+        if (records <= kTailRecordsMax || moving->bytes_to_write() > kFollowBytesMax) break;
     }
     step(RangeProgress::Step::kCaughtUp);
     progress.phase = Phase::kSwitching;

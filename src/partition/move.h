@@ -16,11 +16,11 @@ namespace orrery::partition {
 /// split, two sources and one target a merge. Sources are neighbours; the targets' ranges cover the
 /// same keys. Items keep docrefs, LSNs and etags; the targets' own LSNs begin above the sources'.
 ///
-/// Order of calls: copy(), catch_up() while much is left, close(), prepare(); then one commit
-/// operation, the owner's, calls write() when it decides, begin_switch() before it is written and
-/// finish() when it is published. Whatever happens before that, abandon() lets the sources go on;
-/// the files of the targets are for the store to reclaim. Owned by one thread but for the
-/// committer's part.
+/// Order of calls: copy(), catch_up() while much is left, follow() while writers are ahead,
+/// close(), prepare(); then one commit operation, the owner's, calls write() when it decides,
+/// begin_switch() before it is written and finish() when it is published. Whatever happens before
+/// that, abandon() lets the sources go on; the files of the targets are for the store to reclaim.
+/// Owned by one thread but for the committer's part.
 class PartitionMove {
 public:
     struct Plan {
@@ -39,6 +39,10 @@ public:
     virtual Status copy() = 0;
     /// What has changed since, as further files. Returns how many log records that was.
     virtual Result<uint64_t> catch_up() = 0;
+    /// What has changed since, kept in memory for the switch: quick, so that little is left to be
+    /// worked out while writers wait. No catch_up() after it. Returns how many log records that
+    /// was.
+    virtual Result<uint64_t> follow() = 0;
     /// From here on writers of the sources wait.
     virtual Status close() = 0;
     /// Works the rest out and opens the targets.

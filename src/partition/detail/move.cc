@@ -45,6 +45,7 @@ MoveImpl::MoveImpl(Plan plan, const Partition::Deps& deps) : plan_(std::move(pla
         sources_.push_back(std::static_pointer_cast<PartitionImpl>(source));
     settings_ = make_settings_state(plan_.settings);
     CHECK(!settings_->changing());
+    rest_ = no_changes();
     for (size_t i = 0; i < plan_.targets.size(); ++i) {
         prefixes_.push_back(storage::keys::partition(plan_.targets[i].id));
         if (i + 1 < plan_.targets.size())
@@ -64,7 +65,6 @@ Status MoveImpl::prepare() {
     CHECK(closed_);
     // Nobody writes to the sources: any view from now on shows their last state.
     const storage::ViewPtr view = deps_.store.view();
-    rest_ = no_changes();
     TRY(const uint64_t records, collect(*view, rest_, nullptr));
     (void)records;
 
@@ -85,7 +85,7 @@ Status MoveImpl::prepare() {
                 std::max(last_.versions_from,
                          state.versions_from != 0 ? state.versions_from : state.lsn + 1);
         birth_.merged = birth_.merged || sources_[i]->birth().merged;
-        birth_.parts.push_back({sources_[i]->identity().range.max, lsns_[i]});
+        birth_.parts.push_back({sources_[i]->identity().range.max, in_files_[i]});
     }
     birth_.lsn = last_.lsn;
     birth_.ts = last_.ts;

@@ -105,6 +105,7 @@ Status MoveImpl::copy_family(storage::BulkLoad& load, Family family, Target targ
 
 Status MoveImpl::copy() {
     TRY_STATUS(see(deps_.store.view()));
+    in_files_ = lsns_;
     TRY_STATUS(hold_logs());
     const std::unique_ptr<storage::BulkLoad> load = deps_.store.bulk_load();
     const size_t docref_bytes = 8 * ((*settings_)->key.level_count() + 1);

@@ -48,6 +48,7 @@ public:
 
     Status copy() override;
     Result<uint64_t> catch_up() override;
+    Result<uint64_t> follow() override;
     Status close() override;
     Status prepare() override;
     void write(storage::CommitScope& scope) override;
@@ -93,15 +94,16 @@ private:
     std::string key_;
     uint64_t noted_ = 0;
 
-    storage::ViewPtr view_;               ///< what the targets' files hold
+    storage::ViewPtr view_;               ///< what the targets' files and `rest_` hold
     std::vector<storage::Lsn> lsns_;      ///< of each source in that view
-    std::vector<storage::Count> totals_;  ///< of each target in that view
+    std::vector<storage::Lsn> in_files_;  ///< of each source, what the files hold
+    std::vector<storage::Count> totals_;  ///< of each target in the files
     bool closed_ = false;
     bool finished_ = false;
     CommitState last_;              ///< of the sources, once closed
     storage::Lsn log_trimmed_ = 0;  ///< of all sources, when the copy was made
     Birth birth_;
-    Changes rest_;
+    Changes rest_;  ///< beyond the files; later changes of a key replace earlier ones
     std::vector<std::shared_ptr<Partition>> opened_;
     std::vector<std::shared_ptr<PartitionImpl>> successors_;
 };

@@ -34,7 +34,7 @@ Changes MoveImpl::no_changes() const {
     return changes;
 }
 
-/// The targets' files hold what this view shows.
+/// The targets have what this view shows.
 Status MoveImpl::see(const storage::ViewPtr& view) {
     std::vector<storage::Lsn> lsns;
     for (const auto& source : sources_) {
@@ -207,6 +207,14 @@ Result<uint64_t> MoveImpl::catch_up() {
     };
     TRY(const uint64_t records, collect(*view, changes, flush));
     if (records > 0) TRY_STATUS(flush());
+    TRY_STATUS(see(view));
+    in_files_ = lsns_;
+    return records;
+}
+
+Result<uint64_t> MoveImpl::follow() {
+    const storage::ViewPtr view = deps_.store.view();
+    TRY(const uint64_t records, collect(*view, rest_, nullptr));
     TRY_STATUS(see(view));
     return records;
 }
