@@ -129,6 +129,8 @@ int main(int argc, char** argv) {
         case server::Command::kVersion:
             fmt::print("orrery {}\n", kVersion);
             return 0;
+        case server::Command::kClient:
+            return line.client();
         case server::Command::kExit:
             return line.exit_code;
     }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/encoding.h"
+#include "cli/commands.h"
 
 namespace orrery::server {
 namespace {
@@ -192,7 +193,9 @@ CommandLine read_command_line(int argc, char** argv) {
     ServeFlags flags;
     CLI::App app{"Orrery: a database that speaks the Azure Cosmos DB protocol", "orrery"};
     app.require_subcommand(1);
-    app.footer("Start here:  orrery serve --memory\nHelp on one command:  orrery serve --help");
+    app.footer(
+        "Start here:  orrery serve --memory        then, in another terminal:  orrery shell\n"
+        "Help with examples on one command:  orrery import --help");
 
     auto* serve = add_serve(app, line, flags);
     auto* check =
@@ -208,6 +211,8 @@ CommandLine read_command_line(int argc, char** argv) {
         ->envname("ORRERY_PORT")
         ->capture_default_str();
     auto* version = app.add_subcommand("version", "Print the version");
+    cli::Commands client;
+    client.add_to(app);
 
     try {
         app.parse(argc, argv);
@@ -240,6 +245,8 @@ CommandLine read_command_line(int argc, char** argv) {
         line.command = Command::kHealthcheck;
     } else if (version->parsed()) {
         line.command = Command::kVersion;
+    } else if (line.client = client.chosen(); line.client) {
+        line.command = Command::kClient;
     }
     return line;
 }

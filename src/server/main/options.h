@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,7 @@
 
 namespace orrery::server {
 
-enum class Command { kServe, kCheck, kHealthcheck, kVersion, kExit };
+enum class Command { kServe, kCheck, kHealthcheck, kVersion, kClient, kExit };
 
 /// The command line, environment and configuration file, read and checked.
 struct CommandLine {
@@ -21,6 +22,7 @@ struct CommandLine {
     std::string probe_address = "127.0.0.1";
     uint16_t probe_port = 8081;
     std::vector<std::string> warnings;
+    std::function<int()> client;  ///< kClient: runs the command and gives the exit code
 };
 
 /// Flags win over ORRERY_… variables, those over the configuration file, those over defaults.

@@ -1,0 +1,486 @@
+#include "cli/import.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "base/errors.h"
+#include "cli/checkpoint.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "json/write.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr size_t kQueueBytesMax = 32 << 20;
+constexpr size_t kQueuePerConnection = 16;
+constexpr int64_t kCheckpointEveryUs = 1'000'000;
+constexpr int64_t kLookMs = 50;
+
+/// Records on their way: handed out in order, finished in any order. Internally locked.
+class Pipeline {
+public:
+    explicit Pipeline(size_t connections) : queue_max_(connections * kQueuePerConnection) {}
+
+    struct Task {
+        uint64_t number = 0;  ///< from 1, over all runs of the same import
+        Record record;
+    };
+    /// Where everything before is finished.
+    struct Mark {
+        uint64_t number = 0;
+        uint64_t offset = 0;
+        uint64_t line = 1;
+        uint64_t handed_out = 0;  ///< highest number that a connection may have sent
+    };
+
+    void start_from(const Mark& mark) {
+        mark_ = mark;
+        next_ = mark.number + 1;
+    }
+
+    /// Waits for room; false when the import has stopped.
+    bool push(Record record) {
+        std::unique_lock lock(mutex_);
+        room_.wait(lock, [&] { return stopped_ || (queue_.size() < queue_max_ && queue_bytes_ < kQueueBytesMax); });
+        if (stopped_) return false;
+        queue_bytes_ += record.text.size();
+        Task task{next_++, std::move(record)};
+        open_.push_back({task.number, task.record.end_offset, task.record.end_line, false});
+        queue_.push_back(std::move(task));
+        work_.notify_one();
+        return true;
+    }
+    /// What was handed in is still worked on; then the import ends, with this error if there is one.
+    void end_of_input(std::string error = {}) {
+        const std::lock_guard lock(mutex_);
+        ended_ = true;
+        if (error_.empty()) error_ = std::move(error);
+        work_.notify_all();
+    }
+
+    bool pop(Task& out) {
+        std::unique_lock lock(mutex_);
+        work_.wait(lock, [&] { return stopped_ || ended_ || !queue_.empty(); });
+        if (stopped_ || queue_.empty()) return false;
+        out = std::move(queue_.front());
+        queue_.pop_front();
+        queue_bytes_ -= out.record.text.size();
+        mark_.handed_out = std::max(mark_.handed_out, out.number);
+        room_.notify_one();
+        return true;
+    }
+    void finished(uint64_t number) {
+        const std::lock_guard lock(mutex_);
+        open_[static_cast<size_t>(number - open_.front().number)].done = true;
+        while (!open_.empty() && open_.front().done) {
+            mark_.number = open_.front().number;
+            mark_.offset = open_.front().end_offset;
+            mark_.line = open_.front().end_line;
+            open_.pop_front();
+        }
+    }
+
+    void stop() {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        room_.notify_all();
+        work_.notify_all();
+    }
+    /// The first error counts.
+    void fail(std::string message) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (error_.empty()) error_ = std::move(message);
+        }
+        stop();
+    }
+    bool stopped() const {
+        const std::lock_guard lock(mutex_);
+        return stopped_;
+    }
+    std::string error() const {
+        const std::lock_guard lock(mutex_);
+        return error_;
+    }
+    Mark mark() const {
+        const std::lock_guard lock(mutex_);
+        return mark_;
+    }
+
+private:
+    struct Open {
+        uint64_t number;
+        uint64_t end_offset;
+        uint64_t end_line;
+        bool done;
+    };
+    const size_t queue_max_;
+    mutable std::mutex mutex_;
+    std::condition_variable room_;
+    std::condition_variable work_;
+    std::deque<Task> queue_;
+    size_t queue_bytes_ = 0;
+    std::deque<Open> open_;  ///< numbers are consecutive
+    Mark mark_;
+    uint64_t next_ = 1;
+    bool ended_ = false;
+    bool stopped_ = false;
+    std::string error_;
+};
+
+class Import {
+public:
+    Import(const ImportOptions& options, const AccountClient::Shared& account)
+        : options_(options), account_(account), pipeline_(options.parallel) {}
+
+    int run();
+
+private:
+    Status prepare();
+    Status prepare_container(AccountClient& client);
+    Status prepare_reader();
+    Status prepare_checkpoint();
+    void read();
+    void work();
+    /// True when the item is dealt with; otherwise the import has failed.
+    bool write(AccountClient& client, const Pipeline::Task& task);
+    bool reject(const Pipeline::Task& task, const std::string& message);
+    void watch();
+    Status save() const;
+    ProgressFigures figures() const;
+    int report(int64_t elapsed_us);
+
+    const ImportOptions& options_;
+    const AccountClient::Shared& account_;
+    const SystemClock clock_;
+    FileFormat format_ = FileFormat::kByName;
+    ContainerInfo container_;
+    std::unique_ptr<Source> source_;
+    std::unique_ptr<RecordReader> reader_;
+    std::unique_ptr<ItemConverter> converter_;
+    std::string checkpoint_file_;  ///< empty: the source cannot be read from its middle
+    uint64_t sent_before_ = 0;     ///< up to here an earlier run may have written
+    Pipeline pipeline_;
+    std::mutex rejects_mutex_;
+    std::ofstream rejects_;
+    std::atomic<uint64_t> written_{0};
+    std::atomic<uint64_t> bytes_{0};
+    std::atomic<uint64_t> present_{0};  ///< skipped, or written by an earlier attempt
+    std::atomic<uint64_t> rejected_{0};
+    std::atomic<size_t> running_{0};
+};
+
+Status Import::prepare_container(AccountClient& client) {
+    const auto& name = options_.container;
+    if (options_.create) {
+        if (options_.key_paths.empty())
+            return Status(errors::bad_request("--create needs the partition key of the container, for example --partition-key /customer."));
+        std::string body = "{";
+        body += "\"id\":";
+        json::write_string(body, name.database);
+        body += "}";
+        TRY(const auto database, client.send({.method = "POST", .resource = database_feed(), .body = body}));
+        if (database.status != 201 && database.status != 409) return Status(answer_error(database));
+        std::string definition = "{\"id\":";
+        json::write_string(definition, name.container);
+        definition += R"(,"partitionKey":{"paths":[)";
+        for (size_t i = 0; i < options_.key_paths.size(); ++i) {
+            if (i > 0) definition += ',';
+            json::write_string(definition, options_.key_paths[i]);
+        }
+        definition += fmt::format(R"(],"kind":"{}","version":2}}}})", options_.key_paths.size() == 1 ? "Hash" : "MultiHash");
+        Headers headers;
+        if (options_.throughput > 0) headers.emplace_back("x-ms-offer-throughput", std::to_string(options_.throughput));
+        TRY(const auto made, client.send({.method = "POST",
+                                          .resource = container_feed(name.database),
+                                          .headers = headers,
+                                          .body = definition}));
+        if (made.status != 201 && made.status != 409) return Status(answer_error(made));
+    }
+    auto found = read_container(client, name);
+    if (!found.ok() && found.error().http_status == 404)
+        return Status(errors::bad_request(fmt::format(
+            "There is no container '{}'. Create it, or let this command do it: --create --partition-key /NAME.", name.text())));
+    if (!found.ok()) return std::move(found).take_status();
+    container_ = std::move(*found);
+    return {};
+}
+
+Status Import::prepare_reader() {
+    TRY(source_, Source::open(options_.source));
+    format_ = options_.format;
+    if (format_ == FileFormat::kByName) {
+        TRY(format_, format_of_name(options_.source));
+    }
+    std::optional<CsvConverter> csv;
+    if (format_ == FileFormat::kCsv || format_ == FileFormat::kTsv) {
+        reader_ = csv_records(*source_);
+        CsvOptions csv_options = options_.csv;
+        if (format_ == FileFormat::kTsv && !options_.csv_delimiter_given) csv_options.delimiter = '\t';
+        Record header;
+        TRY(const bool any, reader_->next(header));
+        if (!any) return Status(errors::bad_request("The file is empty: a CSV file begins with a line of column names."));
+        TRY(auto names, split_csv(header.text, csv_options.delimiter));
+        TRY(csv, CsvConverter::create(std::move(names.texts), csv_options));
+        Pipeline::Mark mark;
+        mark.offset = header.end_offset;
+        mark.line = header.end_line;
+        pipeline_.start_from(mark);
+    } else {
+        reader_ = format_ == FileFormat::kJsonLines ? line_records(*source_) : json_records(*source_);
+    }
+    ConversionOptions conversion = options_.conversion;
+    conversion.mongo = format_ == FileFormat::kMongo;
+    converter_ = std::make_unique<ItemConverter>(container_, conversion, std::move(csv));
+    return {};
+}
+
+Status Import::prepare_checkpoint() {
+    if (!source_->is_file()) {
+        if (options_.resume)
+            return Status(errors::bad_request("--resume needs a file: the standard input cannot be read from its middle."));
+        return {};
+    }
+    checkpoint_file_ = options_.checkpoint.empty() ? options_.source + ".orrery-import" : options_.checkpoint;
+    TRY(const auto found, load_checkpoint(checkpoint_file_));
+    if (!found.has_value() || options_.restart) {
+        if (options_.resume && !found.has_value())
+            return Status(errors::bad_request(fmt::format("--resume: there is no checkpoint '{}'; nothing was begun, or it was finished.", checkpoint_file_)));
+        return {};
+    }
+    if (!options_.resume)
+        return Status(errors::bad_request(fmt::format(
+            "An import of this file was begun and not finished ({} items are done). Go on with --resume, or begin anew with --restart.",
+            with_commas(found->number("items")))));
+    if (found->text("container") != options_.container.text() || found->text("endpoint") != account_.settings.endpoint.text())
+        return Status(errors::bad_request(fmt::format("The checkpoint '{}' is of an import into {} at {}. Use --restart to import into {} from the beginning.",
+                                                      checkpoint_file_, found->text("container"), found->text("endpoint"), options_.container.text())));
+    if (found->number("sourceBytes") != source_->size() || found->text("sourceModified") != std::to_string(source_->modified_ns()))
+        return Status(errors::bad_request(fmt::format(
+            "'{}' has changed since the import was begun, so its middle is not where it was. Begin anew with --restart.", options_.source)));
+    Pipeline::Mark mark;
+    mark.number = found->number("items");
+    mark.offset = found->number("offset");
+    mark.line = found->number("line");
+    mark.handed_out = found->number("handedOut");
+    sent_before_ = mark.handed_out;
+    pipeline_.start_from(mark);
+    return reader_->resume(mark.offset, mark.line);
+}
+
+Status Import::prepare() {
+    AccountClient client(account_);
+    TRY_STATUS(prepare_container(client));
+    TRY_STATUS(prepare_reader());
+    TRY_STATUS(prepare_checkpoint());
+    if (!options_.rejects.empty()) {
+        rejects_.open(options_.rejects, options_.resume ? std::ios::app : std::ios::trunc);
+        if (!rejects_) return Status(errors::bad_request(fmt::format("--rejects: '{}' cannot be written.", options_.rejects)));
+    }
+    return {};
+}
+
+void Import::read() {
+    Record record;
+    while (!pipeline_.stopped()) {
+        auto any = reader_->next(record);
+        if (!any.ok()) return pipeline_.end_of_input(any.error().message);
+        if (!*any || !pipeline_.push(std::move(record))) break;
+    }
+    pipeline_.end_of_input();
+}
+
+bool Import::reject(const Pipeline::Task& task, const std::string& message) {
+    if (options_.rejects.empty()) {
+        pipeline_.fail(message + ". To go on without such items, give them a file: --rejects FILE.");
+        return false;
+    }
+    std::string line = fmt::format(R"({{"line":{},"error":)", task.record.line);
+    json::write_string(line, message);
+    line += R"(,"text":)";
+    json::write_string(line, task.record.text);
+    line += "}\n";
+    const std::lock_guard lock(rejects_mutex_);
+    rejects_ << line;
+    rejects_.flush();
+    if (!rejects_) {
+        pipeline_.fail(fmt::format("'{}' cannot be written", options_.rejects));
+        return false;
+    }
+    rejected_ += 1;
+    return true;
+}
+
+bool Import::write(AccountClient& client, const Pipeline::Task& task) {
+    const auto item = converter_->convert(task.record);
+    if (!item.ok()) return reject(task, item.error().message);
+    Headers headers = {{"content-type", "application/json"},
+                       {"prefer", "return=minimal"},
+                       {"x-ms-documentdb-partitionkey", item->partition_key}};
+    if (options_.mode == WriteMode::kUpsert) headers.emplace_back("x-ms-documentdb-is-upsert", "true");
+    bool lost_before = false;
+    const auto answer = client.send({.method = "POST",
+                                     .resource = item_feed(options_.container.database, options_.container.container),
+                                     .headers = headers,
+                                     .body = item->text},
+                                    &lost_before);
+    if (!answer.ok()) {
+        if (!is_no_answer(answer.error(), NoAnswer::kInterrupted)) pipeline_.fail(answer.error().message);
+        return false;
+    }
+    if (answer->status < 300) {
+        written_ += 1;
+        bytes_ += item->text.size();
+        return true;
+    }
+    if (answer->status == 409) {
+        // Create: the attempt whose answer was lost, or the run before this one, wrote it.
+        if (options_.mode == WriteMode::kSkip || lost_before || task.number <= sent_before_) {
+            present_ += 1;
+            return true;
+        }
+        return reject(task, fmt::format("Line {}: the item '{}' is there already; --mode upsert replaces, --mode skip keeps it", task.record.line, item->id));
+    }
+    const Error error = answer_error(*answer);
+    const std::string message = fmt::format("Line {}, item '{}': {}", task.record.line, item->id, error.message);
+    // What is wrong with this item alone can be put aside; the rest would fail for every item.
+    if (answer->status == 400 || answer->status == 413 || (answer->status == 403 && answer->sub_status() == 1014))
+        return reject(task, message);
+    if (!interrupted()) pipeline_.fail(message);
+    return false;
+}
+
+void Import::work() {
+    AccountClient client(account_);
+    Pipeline::Task task;
+    while (pipeline_.pop(task)) {
+        if (!write(client, task)) break;
+        pipeline_.finished(task.number);
+    }
+    running_ -= 1;
+}
+
+Status Import::save() const {
+    if (checkpoint_file_.empty()) return {};
+    const Pipeline::Mark mark = pipeline_.mark();
+    Checkpoint out;
+    out.set("format", std::string("orrery-import-1"));
+    out.set("source", options_.source);
+    out.set("sourceBytes", source_->size());
+    out.set("sourceModified", std::to_string(source_->modified_ns()));
+    out.set("endpoint", account_.settings.endpoint.text());
+    out.set("container", options_.container.text());
+    out.set("items", mark.number);
+    out.set("offset", mark.offset);
+    out.set("line", mark.line);
+    out.set("handedOut", std::max(mark.handed_out, sent_before_));
+    return save_checkpoint(checkpoint_file_, out);
+}
+
+ProgressFigures Import::figures() const {
+    ProgressFigures out;
+    out.items = written_ + present_ + rejected_;
+    out.bytes = bytes_;
+    if (source_->size() > 0)
+        out.fraction = static_cast<double>(pipeline_.mark().offset) / static_cast<double>(source_->size());
+    if (account_.traffic != nullptr) out.throttled = account_.traffic->throttled;
+    return out;
+}
+
+void Import::watch() {
+    Progress progress(options_.source == "-" ? "standard input" : options_.source, clock_);
+    int64_t saved_us = clock_.monotonic_us();
+    while (running_ > 0) {
+        progress.show(figures());
+        const int64_t now = clock_.monotonic_us();
+        if (now - saved_us >= kCheckpointEveryUs) {
+            saved_us = now;
+            if (const Status saved = save(); !saved.ok()) pipeline_.fail(saved.error().message);
+        }
+        if (interrupted()) pipeline_.stop();
+        if (interrupted())
+            std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
+        else
+            wait_ms(kLookMs);
+    }
+}
+
+int Import::report(int64_t elapsed_us) {
+    std::string error = pipeline_.error();
+    const bool stopped = interrupted();
+    const Pipeline::Mark mark = pipeline_.mark();
+    const bool complete = error.empty() && !stopped;
+    if (complete) {
+        if (!checkpoint_file_.empty()) remove_checkpoint(checkpoint_file_);
+    } else if (const Status saved = save(); !saved.ok()) {
+        fmt::print(stderr, "orrery: {}\n", saved.error().message);
+    }
+    const double seconds = std::max(static_cast<double>(elapsed_us) / 1e6, 0.001);
+    std::string line = fmt::format("{} items ({}) into {} in {}: {}/s, {:.2f} RU", with_commas(written_), bytes_text(bytes_),
+                                   options_.container.text(), duration_text(elapsed_us),
+                                   with_commas(static_cast<uint64_t>(static_cast<double>(written_.load()) / seconds)),
+                                   account_.traffic == nullptr ? 0.0 : account_.traffic->charge());
+    if (present_ > 0) line += fmt::format("; {} were there already", with_commas(present_));
+    if (rejected_ > 0) line += fmt::format("; {} refused, see {}", with_commas(rejected_), options_.rejects);
+    if (account_.traffic != nullptr && account_.traffic->throttled > 0)
+        line += fmt::format("; {} answers 429, waited for{}", with_commas(account_.traffic->throttled),
+                            account_.traffic->throttled > written_ ? " (more throughput would make it faster)" : "");
+    fmt::print(stderr, "{}{}\n", complete ? "Imported " : "Stopped: ", line);
+    if (complete) return rejected_ > 0 ? 1 : 0;
+    if (!error.empty()) fmt::print(stderr, "orrery: {}\n", error);
+    if (!checkpoint_file_.empty() && mark.number > 0)
+        fmt::print(stderr, "orrery: everything up to line {} is written; the same command with --resume goes on from there.\n", mark.line);
+    return stopped ? kInterruptedExit : 1;
+}
+
+int Import::run() {
+    if (const Status prepared = prepare(); !prepared.ok()) {
+        fmt::print(stderr, "orrery: {}\n", prepared.error().message);
+        return interrupted() ? kInterruptedExit : 1;
+    }
+    const int64_t begun_us = clock_.monotonic_us();
+    running_ = options_.parallel;
+    std::vector<std::thread> workers;
+    for (size_t i = 0; i < options_.parallel; ++i) workers.emplace_back([this] { work(); });
+    std::thread reader([this] { read(); });
+    watch();
+    pipeline_.stop();
+    for (auto& worker : workers) worker.join();
+    reader.join();
+    return report(clock_.monotonic_us() - begun_us);
+}
+
+}  // namespace
+
+Result<FileFormat> parse_file_format(std::string_view text) {
+    if (text == "json") return FileFormat::kJson;
+    if (text == "jsonl" || text == "ndjson") return FileFormat::kJsonLines;
+    if (text == "csv") return FileFormat::kCsv;
+    if (text == "tsv") return FileFormat::kTsv;
+    if (text == "mongo") return FileFormat::kMongo;
+    return errors::bad_request(fmt::format("--format '{}' is none of json, jsonl, csv, tsv, mongo.", text));
+}
+
+Result<FileFormat> format_of_name(const std::string& path) {
+    const auto ends = [&](std::string_view ending) { return path.ends_with(ending); };
+    if (ends(".jsonl") || ends(".ndjson")) return FileFormat::kJsonLines;
+    if (ends(".json")) return FileFormat::kJson;
+    if (ends(".csv")) return FileFormat::kCsv;
+    if (ends(".tsv")) return FileFormat::kTsv;
+    return errors::bad_request(
+        fmt::format("The name '{}' does not tell the format. Add --format json, jsonl, csv, tsv or mongo.", path));
+}
+
+int run_import(const ImportOptions& options, const AccountClient::Shared& account) {
+    return Import(options, account).run();
+}
+
+}  // namespace orrery::cli
