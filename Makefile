@@ -1,5 +1,5 @@
 # Entry points. `make run` and `make test` are all a new user needs.
-.PHONY: help deps build run test asan tsan fuzz bench sdk-tests crash-test disk-test explorer-test format lint check-layers clean
+.PHONY: help deps build run test asan tsan fuzz bench sdk-tests crash-test disk-test cli-test explorer-test format lint check-layers clean
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -11,6 +11,7 @@ help:
 	@echo "make build       build/orrery (release)"
 	@echo "make asan tsan   unit tests under the sanitizers"
 	@echo "make sdk-tests   official SDKs (JavaScript, Python, Java, Go) and the raw wire suite, HTTP and TLS"
+	@echo "make cli-test    shell, import, export, bench, top against a server, through a pseudo-terminal"
 	@echo "make explorer-test  the Data Explorer in a headless browser (screenshots: build/explorer-shots)"
 	@echo "make crash-test  kill -9 while writing, restart, verify (ROUNDS=20)"
 	@echo "make disk-test   fill a small disk, restart, verify (needs root)"
@@ -79,6 +80,9 @@ crash-test: build
 
 disk-test: build
 	tests/disk/run.sh
+
+cli-test: build
+	tests/cli/run.sh
 
 explorer-test: build
 	@tools/install_deps.sh explorer

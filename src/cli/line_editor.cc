@@ -127,6 +127,8 @@ LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& lin
     state_->prompt = prompt;
     state_->cancelled = false;
     el_resize(state_->editor);
+    // The library itself would do this after the prompt: what is typed in between would miss it.
+    el_set(state_->editor, EL_PREP_TERM, 1);
     int count = 0;
     const char* text = el_gets(state_->editor, &count);
     if (state_->cancelled) return Outcome::kCancelled;

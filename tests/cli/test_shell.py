@@ -115,12 +115,13 @@ class OnATerminal(Case):
 
     def test_completion(self):
         with self.shell() as terminal:
+            # The editor draws only what changes.
             terminal.send("sel" + TAB)
             terminal.expect("SELECT ")
             terminal.send("c.addr" + TAB)
-            terminal.expect("address")
+            terminal.expect(r"addr.*ess")
             terminal.send(".ci" + TAB)
-            terminal.expect("address.city")
+            terminal.expect(r"ci.*ty")
             terminal.send("FROM c WHERE c.n = 4;\n")
             terminal.expect("town 4")
             terminal.send("SELECT c.address." + TAB + TAB)
