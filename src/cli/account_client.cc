@@ -36,32 +36,41 @@ Resource feed_of(Resource parent, std::string_view kind) {
 std::string sign(std::string_view key, std::string_view text) {
     unsigned char out[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
-    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
-         text.size(), out, &size);
+    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+         reinterpret_cast<const unsigned char*>(text.data()), text.size(), out, &size);
     return base64_encode({reinterpret_cast<const char*>(out), size});
 }
 
 /// What a second attempt may help against, the range being the same.
 bool passes_by_itself(const HttpAnswer& answer) {
-    if (answer.status == 429 || answer.status == 449 || answer.status == 503 || answer.status == 408) return true;
+    if (answer.status == 429 || answer.status == 449 || answer.status == 503 ||
+        answer.status == 408)
+        return true;
     return answer.status == 410 &&
            (answer.sub_status() == kSplitRunning || answer.sub_status() == kMigrationRunning);
 }
 
 bool passes_by_itself(const Error& error, bool reached) {
-    return reached && (is_no_answer(error, NoAnswer::kUnreachable) || is_no_answer(error, NoAnswer::kLost));
+    return reached &&
+           (is_no_answer(error, NoAnswer::kUnreachable) || is_no_answer(error, NoAnswer::kLost));
 }
 
 }  // namespace
 
-Resource account_resource() { return {"", "", "/"}; }
-Resource database_feed() { return {"dbs", "", "/dbs"}; }
+Resource account_resource() {
+    return {"", "", "/"};
+}
+Resource database_feed() {
+    return {"dbs", "", "/dbs"};
+}
 Resource database_resource(std::string_view database) {
     Resource out;
     append_segment(out, "dbs", database);
     return out;
 }
-Resource container_feed(std::string_view database) { return feed_of(database_resource(database), "colls"); }
+Resource container_feed(std::string_view database) {
+    return feed_of(database_resource(database), "colls");
+}
 Resource container_resource(std::string_view database, std::string_view container) {
     Resource out = database_resource(database);
     append_segment(out, "colls", container);
@@ -93,13 +102,13 @@ Result<ContainerName> parse_container_name(std::string_view text) {
     const size_t slash = text.find('/');
     if (slash == 0 || slash == std::string_view::npos || slash + 1 == text.size() ||
         text.find('/', slash + 1) != std::string_view::npos)
-        return errors::bad_request(
-            fmt::format("'{}' names no container. Write DATABASE/CONTAINER, for example shop/orders.", text));
+        return errors::bad_request(fmt::format(
+            "'{}' names no container. Write DATABASE/CONTAINER, for example shop/orders.", text));
     return ContainerName{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
 }
 
-Result<AccountClient::Shared> AccountClient::share(const ConnectionSettings& settings, RetryLimits retries,
-                                                   Traffic* traffic) {
+Result<AccountClient::Shared> AccountClient::share(const ConnectionSettings& settings,
+                                                   RetryLimits retries, Traffic* traffic) {
     Shared shared;
     shared.settings = settings;
     if (settings.endpoint.tls) {
@@ -116,8 +125,9 @@ AccountClient::AccountClient(Shared shared)
 
 Headers AccountClient::signed_headers(const Request& request) {
     const std::string date = format_http_date(clock_.wall_seconds());
-    const std::string text = fmt::format("{}\n{}\n{}\n{}\n\n", to_lower_ascii(request.method), request.resource.type,
-                                         request.resource.link, to_lower_ascii(date));
+    const std::string text =
+        fmt::format("{}\n{}\n{}\n{}\n\n", to_lower_ascii(request.method), request.resource.type,
+                    request.resource.link, to_lower_ascii(date));
     Headers headers = {{"x-ms-date", date},
                        {"x-ms-version", "2020-07-15"},
                        {"user-agent", "orrery-cli"},
@@ -128,8 +138,8 @@ Headers AccountClient::signed_headers(const Request& request) {
 }
 
 Result<HttpAnswer> AccountClient::send_once(const Request& request) {
-    auto answer =
-        connection_.exchange(request.method, request.resource.path, signed_headers(request), request.body);
+    auto answer = connection_.exchange(request.method, request.resource.path,
+                                       signed_headers(request), request.body);
     reached_ = reached_ || answer.ok();
     if (answer.ok() && shared_.traffic != nullptr) {
         shared_.traffic->requests += 1;
@@ -144,13 +154,15 @@ Result<HttpAnswer> AccountClient::send(const Request& request, bool* lost_before
     int64_t backoff_ms = kBackoffFirstMs;
     while (true) {
         auto answer = send_once(request);
-        if (answer.ok() ? !passes_by_itself(*answer) : !passes_by_itself(answer.error(), reached_)) return answer;
+        if (answer.ok() ? !passes_by_itself(*answer) : !passes_by_itself(answer.error(), reached_))
+            return answer;
         if (!answer.ok() && is_no_answer(answer.error(), NoAnswer::kLost) && lost_before != nullptr)
             *lost_before = true;
         int64_t pause_ms = answer.ok() ? answer->retry_after_ms() : 0;
         if (pause_ms <= 0) {
             // Spread, so that connections which failed together do not come back together.
-            pause_ms = backoff_ms / 2 + static_cast<int64_t>(random_u64() % static_cast<uint64_t>(backoff_ms));
+            pause_ms = backoff_ms / 2 +
+                       static_cast<int64_t>(random_u64() % static_cast<uint64_t>(backoff_ms));
             backoff_ms = std::min(backoff_ms * 2, kBackoffMaxMs);
         }
         if (clock_.monotonic_us() + pause_ms * 1000 > give_up_us) return answer;

@@ -66,7 +66,8 @@ public:
         RetryLimits retries;
         Traffic* traffic = nullptr;
     };
-    static Result<Shared> share(const ConnectionSettings& settings, RetryLimits retries, Traffic* traffic);
+    static Result<Shared> share(const ConnectionSettings& settings, RetryLimits retries,
+                                Traffic* traffic);
 
     explicit AccountClient(Shared shared);
 
@@ -76,8 +77,8 @@ public:
         Headers headers = {};
         std::string_view body = {};
     };
-    /// The final answer, whatever its status; an error only when there is none. `lost_before`: set when
-    /// an earlier attempt was sent without an answer, so that it may have been carried out.
+    /// The final answer, whatever its status; an error only when there is none. `lost_before`: set
+    /// when an earlier attempt was sent without an answer, so that it may have been carried out.
     Result<HttpAnswer> send(const Request& request, bool* lost_before = nullptr);
     /// The same without any attempt after the first.
     Result<HttpAnswer> send_once(const Request& request);

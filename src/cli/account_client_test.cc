@@ -20,7 +20,8 @@ TEST(ResourceTest, SignsNamesAndEncodesPaths) {
     EXPECT_EQ(feed.link, "dbs/d/colls/c");
     EXPECT_EQ(feed.path, "/dbs/d/colls/c/docs");
     EXPECT_EQ(database_feed().link, "");
-    EXPECT_EQ(own_resource({"containers", "d", "c", "metrics"}, "minutes=1").path, "/_orrery/containers/d/c/metrics?minutes=1");
+    EXPECT_EQ(own_resource({"containers", "d", "c", "metrics"}, "minutes=1").path,
+              "/_orrery/containers/d/c/metrics?minutes=1");
     EXPECT_EQ(own_resource({"metrics"}).link, "metrics");
 }
 
@@ -29,7 +30,8 @@ TEST(ResourceTest, ContainerNamesHaveTwoParts) {
     ASSERT_TRUE(name.ok());
     EXPECT_EQ(name->database, "shop");
     EXPECT_EQ(name->container, "orders");
-    for (const char* bad : {"", "shop", "/orders", "shop/", "a/b/c"}) EXPECT_FALSE(parse_container_name(bad).ok()) << bad;
+    for (const char* bad : {"", "shop", "/orders", "shop/", "a/b/c"})
+        EXPECT_FALSE(parse_container_name(bad).ok()) << bad;
 }
 
 TEST(PartitionKeyTest, PathsMayBeQuoted) {
@@ -58,8 +60,12 @@ TEST(PartitionKeyTest, HeadersAreAsciiArrays) {
 }
 
 TEST(AnswerErrorTest, ShowsTheServersOwnWords) {
-    EXPECT_EQ(error_text(R"({"code":"BadRequest","message":"Message: {\"Errors\":[\"No such thing.\"]}\r\nActivityId: 1, server"})"), "No such thing.");
-    EXPECT_EQ(error_text(R"({"code":"Unauthorized","message":"Not this key.\r\nActivityId: 1"})"), "Not this key.");
+    EXPECT_EQ(
+        error_text(
+            R"({"code":"BadRequest","message":"Message: {\"Errors\":[\"No such thing.\"]}\r\nActivityId: 1, server"})"),
+        "No such thing.");
+    EXPECT_EQ(error_text(R"({"code":"Unauthorized","message":"Not this key.\r\nActivityId: 1"})"),
+              "Not this key.");
     EXPECT_EQ(error_text("<html>"), "<html>");
     HttpAnswer answer;
     answer.status = 401;

@@ -18,16 +18,20 @@ constexpr json::ParseOptions kAnswerOptions{.depth_max = 256, .refuse_duplicate_
 std::string_view advice(const HttpAnswer& answer) {
     switch (answer.status) {
         case 401:
-            return " Check the key (--key, --connection-string or ORRERY_KEY) and this machine's clock.";
+            return " Check the key (--key, --connection-string or ORRERY_KEY) and this machine's "
+                   "clock.";
         case 403:
             if (answer.sub_status() == 1014) return " Choose a partition key with more values.";
-            return answer.sub_status() == 0 ? " A read-only key cannot write; a clock that is more than 15 minutes "
-                                              "off is refused too."
-                                            : "";
+            return answer.sub_status() == 0
+                       ? " A read-only key cannot write; a clock that is more than 15 minutes "
+                         "off is refused too."
+                       : "";
         case 404:
-            return answer.sub_status() == 1003 ? " `orrery shell` lists what there is: .containers" : "";
+            return answer.sub_status() == 1003 ? " `orrery shell` lists what there is: .containers"
+                                               : "";
         case 429:
-            return " The container's throughput is used up: raise it, use fewer connections (--parallel), or wait "
+            return " The container's throughput is used up: raise it, use fewer connections "
+                   "(--parallel), or wait "
                    "longer (--patience).";
         case 507:
             return " Free space on the server's disk and restart it.";
@@ -65,7 +69,8 @@ std::string ascii_only(std::string_view json) {
         i += count;
         if (code >= 0x10000) {
             code -= 0x10000;
-            out += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
+            out +=
+                fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
         } else {
             out += fmt::format("\\u{:04x}", code);
         }
@@ -106,14 +111,16 @@ std::vector<QueryProblem> query_problems(std::string_view error_body) {
     json::Arena arena;
     const auto parsed = json::parse(error_body, arena, kAnswerOptions);
     if (!parsed.ok() || !parsed->member("message").is_string()) return out;
-    const auto wrapped = json::parse(nested(parsed->member("message").as_string()), arena, kAnswerOptions);
+    const auto wrapped =
+        json::parse(nested(parsed->member("message").as_string()), arena, kAnswerOptions);
     if (!wrapped.ok() || !wrapped->member("errors").is_array()) return out;
     for (const json::Value& problem : wrapped->member("errors").elements()) {
         QueryProblem found;
         found.start = position(problem.member("location").member("start"));
         found.end = position(problem.member("location").member("end"));
         if (problem.member("code").is_string()) found.code = problem.member("code").as_string();
-        if (problem.member("message").is_string()) found.message = problem.member("message").as_string();
+        if (problem.member("message").is_string())
+            found.message = problem.member("message").as_string();
         out.push_back(std::move(found));
     }
     return out;
@@ -125,11 +132,13 @@ Error answer_error(const HttpAnswer& answer) {
     error.sub_status = answer.sub_status();
     error.retry_after_ms = answer.retry_after_ms();
     std::string text = error_text(answer.body);
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
-    error.message = answer.sub_status() == 0
-                        ? fmt::format("The server answered {}: {}{}", answer.status, text, advice(answer))
-                        : fmt::format("The server answered {}/{}: {}{}", answer.status, answer.sub_status(), text,
-                                      advice(answer));
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+        text.pop_back();
+    error.message =
+        answer.sub_status() == 0
+            ? fmt::format("The server answered {}: {}{}", answer.status, text, advice(answer))
+            : fmt::format("The server answered {}/{}: {}{}", answer.status, answer.sub_status(),
+                          text, advice(answer));
     return error;
 }
 
@@ -140,7 +149,8 @@ std::vector<std::string> parse_key_path(std::string_view path) {
         if (path[at] == '/') ++at;
         if (at < path.size() && path[at] == '"') {
             const size_t close = path.find('"', at + 1);
-            out.emplace_back(path.substr(at + 1, close == std::string_view::npos ? close : close - at - 1));
+            out.emplace_back(
+                path.substr(at + 1, close == std::string_view::npos ? close : close - at - 1));
             at = close == std::string_view::npos ? path.size() : close + 1;
             continue;
         }
@@ -167,8 +177,9 @@ std::string partition_key_header(const ContainerInfo& container, const json::Val
 }
 
 Result<ContainerInfo> read_container(AccountClient& client, const ContainerName& name) {
-    TRY(const auto answer, client.call({.resource = container_resource(name.database, name.container),
-                                        .headers = {{"x-ms-documentdb-populatequotainfo", "true"}}}));
+    TRY(const auto answer,
+        client.call({.resource = container_resource(name.database, name.container),
+                     .headers = {{"x-ms-documentdb-populatequotainfo", "true"}}}));
     json::Arena arena;
     TRY(const auto parsed, json::parse(answer.body, arena, kAnswerOptions));
     ContainerInfo out;
@@ -179,11 +190,13 @@ Result<ContainerInfo> read_container(AccountClient& client, const ContainerName&
     if (const json::Value paths = key.member("paths"); paths.is_array())
         for (const json::Value& path : paths.elements())
             if (path.is_string()) out.key_paths.push_back(parse_key_path(path.as_string()));
-    out.system_key = key.is_undefined() || (key.member("systemKey").is_bool() && key.member("systemKey").as_bool());
+    out.system_key = key.is_undefined() ||
+                     (key.member("systemKey").is_bool() && key.member("systemKey").as_bool());
     constexpr std::string_view kCount = "documentsCount=";
     const std::string_view usage = answer.header("x-ms-resource-usage");
     if (const size_t at = usage.find(kCount); at != std::string_view::npos)
-        std::from_chars(usage.data() + at + kCount.size(), usage.data() + usage.size(), out.item_count);
+        std::from_chars(usage.data() + at + kCount.size(), usage.data() + usage.size(),
+                        out.item_count);
     return out;
 }
 
@@ -202,7 +215,9 @@ Result<std::vector<KeyRange>> read_ranges(AccountClient& client, const Container
             };
             out.push_back({text("id"), text("minInclusive"), text("maxExclusive")});
         }
-    if (out.empty()) return errors::internal("The server named no partition key ranges for " + name.text() + ".");
+    if (out.empty())
+        return errors::internal("The server named no partition key ranges for " + name.text() +
+                                ".");
     return out;
 }
 

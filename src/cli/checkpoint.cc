@@ -34,7 +34,9 @@ Result<std::string> read_text_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::stringstream text;
     text << file.rdbuf();
-    if (!file) return errors::bad_request(fmt::format("'{}' cannot be read: {}.", path, std::strerror(errno)));
+    if (!file)
+        return errors::bad_request(
+            fmt::format("'{}' cannot be read: {}.", path, std::strerror(errno)));
     return text.str();
 }
 
@@ -43,7 +45,8 @@ Status replace_text_file(const std::string& path, std::string_view text) {
     const auto failed = [&](const char* step) {
         const int reason = errno;
         ::unlink(beside.c_str());
-        return Status(errors::bad_request(fmt::format("'{}' cannot be written: {} failed ({}).", path, step, std::strerror(reason))));
+        return Status(errors::bad_request(fmt::format("'{}' cannot be written: {} failed ({}).",
+                                                      path, step, std::strerror(reason))));
     };
     const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return failed("open");
@@ -69,11 +72,12 @@ Result<std::optional<Checkpoint>> load_checkpoint(const std::string& path) {
     json::Arena arena;
     const auto parsed = json::parse(text, arena);
     if (!parsed.ok() || !parsed->is_object())
-        return errors::bad_request(
-            fmt::format("The checkpoint '{}' is damaged. Delete it and start again from the beginning.", path));
+        return errors::bad_request(fmt::format(
+            "The checkpoint '{}' is damaged. Delete it and start again from the beginning.", path));
     Checkpoint out;
     for (const json::Member& member : parsed->members())
-        if (member.value.is_string()) out.values[std::string(member.name)] = member.value.as_string();
+        if (member.value.is_string())
+            out.values[std::string(member.name)] = member.value.as_string();
     return std::optional<Checkpoint>(std::move(out));
 }
 
@@ -88,6 +92,8 @@ Status save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
     return replace_text_file(path, text + "}\n");
 }
 
-void remove_checkpoint(const std::string& path) { ::unlink(path.c_str()); }
+void remove_checkpoint(const std::string& path) {
+    ::unlink(path.c_str());
+}
 
 }  // namespace orrery::cli

@@ -8,8 +8,8 @@
 
 namespace orrery::cli {
 
-/// Where a long transfer stands, in a small JSON file beside the data. The values are texts; what they
-/// mean is the transfer's own business.
+/// Where a long transfer stands, in a small JSON file beside the data. The values are texts; what
+/// they mean is the transfer's own business.
 struct Checkpoint {
     std::map<std::string, std::string> values;
 

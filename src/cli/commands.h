@@ -20,7 +20,8 @@ public:
 
     /// Before parsing. `app` outlives this.
     void add_to(CLI::App& app);
-    /// After parsing: runs the one that was named and gives its exit code; empty when none of them was.
+    /// After parsing: runs the one that was named and gives its exit code; empty when none of them
+    /// was.
     std::function<int()> chosen() const;
 
 private:

@@ -38,11 +38,19 @@ std::string bash(std::string_view program, const std::vector<CommandWord>& comma
         for (const OptionWord& option : command.options) {
             options.push_back(option.name);
             if (!option.takes_value) continue;
-            values += option.choices.empty() ? fmt::format("                {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n", option.name)
-                                             : fmt::format("                {}) COMPREPLY=($(compgen -W '{}' -- \"$current\")); return ;;\n", option.name, joined(option.choices));
+            values += option.choices.empty() ? fmt::format(
+                                                   "                {}) COMPREPLY=($(compgen -f -- "
+                                                   "\"$current\")); return ;;\n",
+                                                   option.name)
+                                             : fmt::format(
+                                                   "                {}) COMPREPLY=($(compgen -W "
+                                                   "'{}' -- \"$current\")); return ;;\n",
+                                                   option.name, joined(option.choices));
         }
-        cases += fmt::format("        {})\n            case \"$previous\" in\n{}            esac\n            words='{}'\n            choices='{}'\n            ;;\n",
-                             command.name, values, joined(options), joined(command.choices));
+        cases += fmt::format(
+            "        {})\n            case \"$previous\" in\n{}            esac\n            "
+            "words='{}'\n            choices='{}'\n            ;;\n",
+            command.name, values, joined(options), joined(command.choices));
     }
     return fmt::format(R"(# Completion of {0} for bash. Made by `{0} completion bash`; load it with
 #   source <({0} completion bash)
@@ -73,11 +81,15 @@ std::string zsh(std::string_view program, const std::vector<CommandWord>& comman
         for (const OptionWord& option : command.options) {
             cases += fmt::format("                '{}[{}]", option.name, zsh_text(option.help));
             if (option.takes_value)
-                cases += option.choices.empty() ? ":value:_files" : fmt::format(":value:({})", joined(option.choices));
+                cases += option.choices.empty()
+                             ? ":value:_files"
+                             : fmt::format(":value:({})", joined(option.choices));
             cases += "' \\\n";
         }
-        cases += command.choices.empty() ? "                '*:file:_files'\n            ;;\n"
-                                         : fmt::format("                '1:value:({})'\n            ;;\n", joined(command.choices));
+        cases += command.choices.empty()
+                     ? "                '*:file:_files'\n            ;;\n"
+                     : fmt::format("                '1:value:({})'\n            ;;\n",
+                                   joined(command.choices));
     }
     return fmt::format(R"(#compdef {0}
 # Completion of {0} for zsh. Made by `{0} completion zsh`; put it into a folder of $fpath as _{0}.
@@ -101,16 +113,25 @@ if [ "$funcstack[1]" = "_{0}" ]; then _{0} "$@"; else compdef _{0} {0}; fi
 }
 
 std::string fish(std::string_view program, const std::vector<CommandWord>& commands) {
-    std::string out = fmt::format("# Completion of {0} for fish. Made by `{0} completion fish`; save it as\n#   ~/.config/fish/completions/{0}.fish\n", program);
+    std::string out = fmt::format(
+        "# Completion of {0} for fish. Made by `{0} completion fish`; save it as\n#   "
+        "~/.config/fish/completions/{0}.fish\n",
+        program);
     for (const CommandWord& command : commands)
-        out += fmt::format("complete -c {} -n __fish_use_subcommand -f -a {} -d '{}'\n", program, command.name, quoted(command.help));
+        out += fmt::format("complete -c {} -n __fish_use_subcommand -f -a {} -d '{}'\n", program,
+                           command.name, quoted(command.help));
     for (const CommandWord& command : commands) {
-        const std::string when = fmt::format("complete -c {} -n '__fish_seen_subcommand_from {}'", program, command.name);
-        if (!command.choices.empty()) out += fmt::format("{} -f -a '{}'\n", when, joined(command.choices));
+        const std::string when = fmt::format("complete -c {} -n '__fish_seen_subcommand_from {}'",
+                                             program, command.name);
+        if (!command.choices.empty())
+            out += fmt::format("{} -f -a '{}'\n", when, joined(command.choices));
         for (const OptionWord& option : command.options) {
-            const std::string name = option.name.starts_with("--") ? "-l " + option.name.substr(2) : "-s " + option.name.substr(1);
+            const std::string name = option.name.starts_with("--") ? "-l " + option.name.substr(2)
+                                                                   : "-s " + option.name.substr(1);
             out += fmt::format("{} {}", when, name);
-            if (option.takes_value) out += option.choices.empty() ? " -r" : fmt::format(" -x -a '{}'", joined(option.choices));
+            if (option.takes_value)
+                out += option.choices.empty() ? " -r"
+                                              : fmt::format(" -x -a '{}'", joined(option.choices));
             out += fmt::format(" -d '{}'\n", quoted(option.help));
         }
     }
@@ -119,11 +140,15 @@ std::string fish(std::string_view program, const std::vector<CommandWord>& comma
 
 }  // namespace
 
-std::string completion_file(ShellKind shell, std::string_view program, const std::vector<CommandWord>& commands) {
+std::string completion_file(ShellKind shell, std::string_view program,
+                            const std::vector<CommandWord>& commands) {
     switch (shell) {
-        case ShellKind::kBash: return bash(program, commands);
-        case ShellKind::kZsh: return zsh(program, commands);
-        case ShellKind::kFish: return fish(program, commands);
+        case ShellKind::kBash:
+            return bash(program, commands);
+        case ShellKind::kZsh:
+            return zsh(program, commands);
+        case ShellKind::kFish:
+            return fish(program, commands);
     }
     return "";
 }

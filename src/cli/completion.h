@@ -23,6 +23,7 @@ struct CommandWord {
 
 enum class ShellKind { kBash, kZsh, kFish };
 /// The completion file of `program` for a shell.
-std::string completion_file(ShellKind shell, std::string_view program, const std::vector<CommandWord>& commands);
+std::string completion_file(ShellKind shell, std::string_view program,
+                            const std::vector<CommandWord>& commands);
 
 }  // namespace orrery::cli

@@ -34,7 +34,9 @@ bool is_json_structure(std::string_view text) {
     return parsed.ok() && (parsed->is_array() || parsed->is_object());
 }
 
-bool is_word(std::string_view text) { return text == "true" || text == "false" || text == "null"; }
+bool is_word(std::string_view text) {
+    return text == "true" || text == "false" || text == "null";
+}
 
 /// The parts of "a.b\.c": "a" and "b.c".
 std::vector<std::string> split_path(std::string_view path, bool nested) {
@@ -73,7 +75,8 @@ Result<CsvFields> split_csv(std::string_view record, char delimiter) {
             while (true) {
                 const size_t quote = record.find('"', at);
                 if (quote == std::string_view::npos)
-                    return errors::bad_request(fmt::format("field {} opens a quote and never closes it", out.texts.size() + 1));
+                    return errors::bad_request(fmt::format(
+                        "field {} opens a quote and never closes it", out.texts.size() + 1));
                 text.append(record, at, quote - at);
                 at = quote + 1;
                 if (at >= record.size() || record[at] != '"') break;
@@ -81,15 +84,18 @@ Result<CsvFields> split_csv(std::string_view record, char delimiter) {
                 ++at;
             }
             if (at < record.size() && record[at] != delimiter)
-                return errors::bad_request(fmt::format(
-                    "field {} goes on after its closing quote; a quote inside a field is written twice", out.texts.size() + 1));
+                return errors::bad_request(
+                    fmt::format("field {} goes on after its closing quote; a quote inside a field "
+                                "is written twice",
+                                out.texts.size() + 1));
         } else {
             const size_t end = std::min(record.find(delimiter, at), record.size());
             text = record.substr(at, end - at);
             if (text.find('"') != std::string::npos)
-                return errors::bad_request(fmt::format(
-                    "field {} has a quote in its middle; such a field stands in quotes, its own quotes written twice",
-                    out.texts.size() + 1));
+                return errors::bad_request(
+                    fmt::format("field {} has a quote in its middle; such a field stands in "
+                                "quotes, its own quotes written twice",
+                                out.texts.size() + 1));
             at = end;
         }
         out.texts.push_back(std::move(text));
@@ -105,7 +111,8 @@ Result<CsvFields> split_csv(std::string_view record, char delimiter) {
 }
 
 void append_csv_field(std::string& out, std::string_view text, char delimiter) {
-    if (text.find_first_of("\"\r\n") == std::string_view::npos && text.find(delimiter) == std::string_view::npos) {
+    if (text.find_first_of("\"\r\n") == std::string_view::npos &&
+        text.find(delimiter) == std::string_view::npos) {
         out.append(text);
         return;
     }
@@ -119,7 +126,8 @@ void append_csv_field(std::string& out, std::string_view text, char delimiter) {
 
 Status add_column_type(std::string_view text, CsvOptions& options) {
     const size_t colon = text.rfind(':');
-    const std::string_view type = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+    const std::string_view type =
+        colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
     CsvType found = CsvType::kInfer;
     if (type == "text")
         found = CsvType::kText;
@@ -131,7 +139,8 @@ Status add_column_type(std::string_view text, CsvOptions& options) {
         found = CsvType::kJson;
     else if (type != "infer" || colon == std::string_view::npos)
         return Status(errors::bad_request(fmt::format(
-            "--column '{}' is not NAME:TYPE with a type of text, number, boolean, json or infer.", text)));
+            "--column '{}' is not NAME:TYPE with a type of text, number, boolean, json or infer.",
+            text)));
     options.column_types[std::string(text.substr(0, colon))] = found;
     return {};
 }
@@ -141,18 +150,21 @@ Result<CsvConverter> CsvConverter::create(std::vector<std::string> header, CsvOp
     out.options_ = std::move(options);
     for (size_t i = 0; i < header.size(); ++i) {
         if (header[i].empty())
-            return errors::bad_request(fmt::format("Column {} has no name in the header line.", i + 1));
+            return errors::bad_request(
+                fmt::format("Column {} has no name in the header line.", i + 1));
         if (!is_valid_utf8(header[i])) return errors::bad_request("The header line is not UTF-8.");
         TRY_STATUS(out.add_column(header[i], static_cast<int>(i)));
         const auto typed = out.options_.column_types.find(header[i]);
-        CsvType type = typed == out.options_.column_types.end() ? out.options_.default_type : typed->second;
+        CsvType type =
+            typed == out.options_.column_types.end() ? out.options_.default_type : typed->second;
         // An id is a string whatever it looks like.
         if (header[i] == "id") type = CsvType::kText;
         out.types_.push_back(type);
     }
     for (const auto& [name, type] : out.options_.column_types)
         if (std::find(header.begin(), header.end(), name) == header.end())
-            return errors::bad_request(fmt::format("--column names '{}', which the header line does not have.", name));
+            return errors::bad_request(
+                fmt::format("--column names '{}', which the header line does not have.", name));
     out.header_ = std::move(header);
     return out;
 }
@@ -161,14 +173,16 @@ Status CsvConverter::add_column(const std::string& path, int column) {
     std::vector<Node>* level = &roots_;
     const auto parts = split_path(path, options_.nested);
     for (size_t i = 0; i < parts.size(); ++i) {
-        auto found = std::find_if(level->begin(), level->end(), [&](const Node& node) { return node.name == parts[i]; });
+        auto found = std::find_if(level->begin(), level->end(),
+                                  [&](const Node& node) { return node.name == parts[i]; });
         if (found == level->end()) {
             level->push_back({parts[i], -1, {}});
             found = level->end() - 1;
         }
         if (i + 1 == parts.size()) {
             if (found->column >= 0)
-                return Status(errors::bad_request(fmt::format("The header line names the column '{}' twice.", path)));
+                return Status(errors::bad_request(
+                    fmt::format("The header line names the column '{}' twice.", path)));
             found->column = column;
         }
         level = &found->children;
@@ -178,10 +192,12 @@ Status CsvConverter::add_column(const std::string& path, int column) {
 
 bool CsvConverter::is_absent(const CsvFields& fields, int column) const {
     const auto i = static_cast<size_t>(column);
-    return fields.texts[i].empty() && !fields.quoted[i] && options_.empty == CsvOptions::Empty::kOmit;
+    return fields.texts[i].empty() && !fields.quoted[i] &&
+           options_.empty == CsvOptions::Empty::kOmit;
 }
 
-Status CsvConverter::append_members(std::string& out, const std::vector<Node>& nodes, const CsvFields& fields) const {
+Status CsvConverter::append_members(std::string& out, const std::vector<Node>& nodes,
+                                    const CsvFields& fields) const {
     const size_t begin = out.size();
     for (const Node& node : nodes) {
         const size_t before = out.size();
@@ -199,7 +215,8 @@ Status CsvConverter::append_members(std::string& out, const std::vector<Node>& n
             TRY_STATUS(append_members(group, node.children, fields));
             if (!group.empty() && has_column)
                 return Status(errors::bad_request(
-                    fmt::format("the column '{}' has a value, and so has one of '{}.…'", node.name, node.name)));
+                    fmt::format("the column '{}' has a value, and so has one of '{}.…'", node.name,
+                                node.name)));
             if (!group.empty()) out.append("{").append(group).append("}");
         }
         if (out.size() == value) out.resize(before);
@@ -207,10 +224,12 @@ Status CsvConverter::append_members(std::string& out, const std::vector<Node>& n
     return {};
 }
 
-Status CsvConverter::append_value(std::string& out, int column, std::string_view text, bool quoted) const {
+Status CsvConverter::append_value(std::string& out, int column, std::string_view text,
+                                  bool quoted) const {
     const auto i = static_cast<size_t>(column);
     const auto refuse = [&](std::string_view what) {
-        return Status(errors::bad_request(fmt::format("column '{}': '{}' is {}", header_[i], text.substr(0, 60), what)));
+        return Status(errors::bad_request(
+            fmt::format("column '{}': '{}' is {}", header_[i], text.substr(0, 60), what)));
     };
     if (!is_valid_utf8(text)) return refuse("not UTF-8");
     if (text.empty() && !quoted && types_[i] != CsvType::kText) {
@@ -261,9 +280,9 @@ Status CsvConverter::append_value(std::string& out, int column, std::string_view
 Result<std::string> CsvConverter::convert(std::string_view record) const {
     TRY(const auto fields, split_csv(record, options_.delimiter));
     if (fields.texts.size() != header_.size())
-        return errors::bad_request(fmt::format("{} fields where the header line has {}{}", fields.texts.size(),
-                                               header_.size(),
-                                               fields.texts.size() == 1 ? "; is another --delimiter needed?" : ""));
+        return errors::bad_request(fmt::format(
+            "{} fields where the header line has {}{}", fields.texts.size(), header_.size(),
+            fields.texts.size() == 1 ? "; is another --delimiter needed?" : ""));
     std::string out = "{";
     TRY_STATUS(append_members(out, roots_, fields));
     return out + "}";
@@ -275,8 +294,10 @@ void flatten_into(const json::Value& value, const std::string& path,
                   std::vector<std::pair<std::string, json::Value>>& out) {
     if (value.is_object() && (path.empty() || !value.members().empty())) {
         for (const json::Member& member : value.members())
-            flatten_into(member.value, path.empty() ? escape_name(member.name) : path + "." + escape_name(member.name),
-                         out);
+            flatten_into(
+                member.value,
+                path.empty() ? escape_name(member.name) : path + "." + escape_name(member.name),
+                out);
         return;
     }
     out.emplace_back(path, value);

@@ -22,7 +22,8 @@ Result<CsvFields> split_csv(std::string_view record, char delimiter);
 void append_csv_field(std::string& out, std::string_view text, char delimiter);
 
 enum class CsvType : uint8_t {
-    kInfer,    ///< numbers, true, false, null, JSON arrays and objects are recognised; quoted text stays text
+    kInfer,  ///< numbers, true, false, null, JSON arrays and objects are recognised; quoted text
+             ///< stays text
     kText,
     kNumber,
     kBoolean,
@@ -33,7 +34,7 @@ struct CsvOptions {
     char delimiter = ',';
     CsvType default_type = CsvType::kInfer;
     std::map<std::string, CsvType> column_types;
-    bool nested = true;        ///< "a.b" becomes {"a":{"b":…}}; a dot of the name itself is "\\."
+    bool nested = true;  ///< "a.b" becomes {"a":{"b":…}}; a dot of the name itself is "\\."
     bool infer_quoted = false;  ///< fields in quotes are no text by that alone
     enum class Empty : uint8_t { kOmit, kNull, kText } empty = Empty::kOmit;
 };
@@ -61,7 +62,8 @@ private:
         std::vector<Node> children;
     };
     Status add_column(const std::string& path, int column);
-    Status append_members(std::string& out, const std::vector<Node>& nodes, const CsvFields& fields) const;
+    Status append_members(std::string& out, const std::vector<Node>& nodes,
+                          const CsvFields& fields) const;
     Status append_value(std::string& out, int column, std::string_view text, bool quoted) const;
     bool is_absent(const CsvFields& fields, int column) const;
 
@@ -73,8 +75,8 @@ private:
 
 /// An item's values by column, nested objects as "a.b"; arrays and empty objects are values.
 std::vector<std::pair<std::string, json::Value>> flatten(const json::Value& item);
-/// Appends a value so that CsvConverter reads the same one back: text that looks like something else
-/// is quoted.
+/// Appends a value so that CsvConverter reads the same one back: text that looks like something
+/// else is quoted.
 void append_csv_value(std::string& out, const json::Value& value, char delimiter);
 
 }  // namespace orrery::cli

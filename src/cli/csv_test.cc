@@ -50,9 +50,12 @@ TEST(CsvConvertTest, ColumnTypes) {
     ASSERT_TRUE(add_column_type("n:number", options).ok());
     ASSERT_TRUE(add_column_type("yes:boolean", options).ok());
     ASSERT_TRUE(add_column_type("j:json", options).ok());
-    EXPECT_EQ(convert("zip,n,yes,j", "12345,1.50,1,\"{\"\"a\"\":1}\"", options), R"({"zip":"12345","n":1.50,"yes":true,"j":{"a":1}})");
-    EXPECT_THAT(convert("zip,n,yes,j", "1,x,1,1", options), HasSubstr("column 'n': 'x' is no number"));
-    EXPECT_THAT(convert("zip,n,yes,j", "1,1,maybe,1", options), HasSubstr("neither true nor false"));
+    EXPECT_EQ(convert("zip,n,yes,j", "12345,1.50,1,\"{\"\"a\"\":1}\"", options),
+              R"({"zip":"12345","n":1.50,"yes":true,"j":{"a":1}})");
+    EXPECT_THAT(convert("zip,n,yes,j", "1,x,1,1", options),
+                HasSubstr("column 'n': 'x' is no number"));
+    EXPECT_THAT(convert("zip,n,yes,j", "1,1,maybe,1", options),
+                HasSubstr("neither true nor false"));
     EXPECT_THAT(convert("zip,n,yes", "1,1,1", options), HasSubstr("--column names 'j'"));
     EXPECT_FALSE(add_column_type("zip:colour", options).ok());
     EXPECT_FALSE(add_column_type("zip", options).ok());
@@ -91,7 +94,8 @@ TEST(CsvConvertTest, SaysWhatIsWrong) {
 /// What is written is read back as the same item.
 TEST(CsvConvertTest, RoundTrip) {
     for (const char* text :
-         {R"({"id":"1","n":1.50,"s":"7","t":"true","u":"","v":"a,b\n\"c\"","w":null,"x":false})", R"({"id":"2","o":{"p":{"q":[1,"two",{"three":3}]},"r":"x"},"e":{},"l":[]})",
+         {R"({"id":"1","n":1.50,"s":"7","t":"true","u":"","v":"a,b\n\"c\"","w":null,"x":false})",
+          R"({"id":"2","o":{"p":{"q":[1,"two",{"three":3}]},"r":"x"},"e":{},"l":[]})",
           R"({"id":"3","a.b":1,"c\\d":"é","big":123456789012345678})"}) {
         json::Arena arena;
         const auto item = json::parse(text, arena);
@@ -109,7 +113,8 @@ TEST(CsvConvertTest, RoundTrip) {
         if (std::string_view(text).find("big") == std::string_view::npos)
             EXPECT_EQ(convert(header, record), json::to_text(*item));
         else
-            EXPECT_THAT(convert(header, record), HasSubstr("\"123456789012345678\"")) << "more digits than a double keeps stay text";
+            EXPECT_THAT(convert(header, record), HasSubstr("\"123456789012345678\""))
+                << "more digits than a double keeps stay text";
     }
 }
 

@@ -16,9 +16,10 @@ constexpr std::string_view kWellKnownKey =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 
 Error bad_endpoint(std::string_view text, std::string_view why) {
-    return errors::bad_request(fmt::format(
-        "The endpoint '{}' {}. Write it as http://127.0.0.1:8081 or https://name.documents.azure.com.",
-        text, why));
+    return errors::bad_request(
+        fmt::format("The endpoint '{}' {}. Write it as http://127.0.0.1:8081 or "
+                    "https://name.documents.azure.com.",
+                    text, why));
 }
 
 /// AccountEndpoint=…;AccountKey=…; into the flags of the same meaning.
@@ -40,10 +41,10 @@ Status read_connection_string(std::string_view text, ConnectionFlags& flags) {
         } else if (equals_ignore_case(name, "DisableServerCertificateValidation")) {
             flags.insecure = flags.insecure || equals_ignore_case(value, "true");
         } else {
-            return Status(errors::bad_request(
-                fmt::format("The connection string has a part '{}' that this command does not know. It takes "
-                            "AccountEndpoint=…;AccountKey=…; and DisableServerCertificateValidation=True.",
-                            name)));
+            return Status(errors::bad_request(fmt::format(
+                "The connection string has a part '{}' that this command does not know. It takes "
+                "AccountEndpoint=…;AccountKey=…; and DisableServerCertificateValidation=True.",
+                name)));
         }
     }
     if (flags.endpoint.empty() || flags.key.empty())
@@ -63,8 +64,8 @@ Result<std::string> authority_file(const std::string& given) {
     }
     const std::string inside = given + "/tls/ca.pem";
     if (!std::filesystem::exists(inside, ignored))
-        return errors::bad_request(
-            fmt::format("--ca: '{}' is a folder without tls/ca.pem, so no server's data folder.", given));
+        return errors::bad_request(fmt::format(
+            "--ca: '{}' is a folder without tls/ca.pem, so no server's data folder.", given));
     return inside;
 }
 
@@ -75,7 +76,9 @@ std::string Endpoint::authority() const {
                                                : fmt::format("[{}]:{}", host, port);
 }
 
-std::string Endpoint::text() const { return fmt::format("{}://{}/", tls ? "https" : "http", authority()); }
+std::string Endpoint::text() const {
+    return fmt::format("{}://{}/", tls ? "https" : "http", authority());
+}
 
 bool Endpoint::is_loopback() const {
     return host == "localhost" || host == "::1" || host.starts_with("127.");
@@ -93,17 +96,20 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
         rest.remove_prefix(scheme + 3);
     }
     if (const size_t slash = rest.find('/'); slash != std::string_view::npos) {
-        if (rest.size() > slash + 1) return bad_endpoint(text, "has a path, which accounts do not have");
+        if (rest.size() > slash + 1)
+            return bad_endpoint(text, "has a path, which accounts do not have");
         rest = rest.substr(0, slash);
     }
     out.port = out.tls ? 443 : 80;
     std::string_view port;
     if (rest.starts_with('[')) {
         const size_t close = rest.find(']');
-        if (close == std::string_view::npos) return bad_endpoint(text, "opens a bracket and does not close it");
+        if (close == std::string_view::npos)
+            return bad_endpoint(text, "opens a bracket and does not close it");
         out.host = rest.substr(1, close - 1);
         rest.remove_prefix(close + 1);
-        if (!rest.empty() && !rest.starts_with(':')) return bad_endpoint(text, "has something after its address");
+        if (!rest.empty() && !rest.starts_with(':'))
+            return bad_endpoint(text, "has something after its address");
         if (!rest.empty()) port = rest.substr(1);
         if (rest == ":") return bad_endpoint(text, "has an empty port");
     } else {
@@ -130,11 +136,13 @@ std::string process_environment(const char* name) {
     return value == nullptr ? std::string() : std::string(value);
 }
 
-Result<ConnectionSettings> resolve_connection(const ConnectionFlags& given, Environment environment) {
+Result<ConnectionSettings> resolve_connection(const ConnectionFlags& given,
+                                              Environment environment) {
     ConnectionFlags flags = given;
     if (!flags.connection_string.empty() && (!flags.endpoint.empty() || !flags.key.empty()))
         return errors::bad_request(
-            "Give either --connection-string or --endpoint and --key: the connection string holds both.");
+            "Give either --connection-string or --endpoint and --key: the connection string holds "
+            "both.");
     if (flags.endpoint.empty() && flags.key.empty() && flags.connection_string.empty() &&
         environment("ORRERY_ENDPOINT").empty())
         flags.connection_string = environment("ORRERY_CONNECTION_STRING");
@@ -153,16 +161,18 @@ Result<ConnectionSettings> resolve_connection(const ConnectionFlags& given, Envi
     TRY(out.endpoint, parse_endpoint(flags.endpoint));
     if (flags.key.empty()) {
         if (!out.endpoint.is_loopback())
-            return errors::bad_request(fmt::format(
-                "{} needs its account key: pass --key, --connection-string, or set ORRERY_KEY. (The emulators' "
-                "well-known key is used for servers on this machine only.)",
-                out.endpoint.text()));
+            return errors::bad_request(
+                fmt::format("{} needs its account key: pass --key, --connection-string, or set "
+                            "ORRERY_KEY. (The emulators' "
+                            "well-known key is used for servers on this machine only.)",
+                            out.endpoint.text()));
         flags.key = kWellKnownKey;
     }
     auto key = base64_decode(flags.key);
     if (!key.has_value())
         return errors::bad_request(
-            "The key is not base64. Copy it whole, with the '=' signs at its end, and quote it in the shell.");
+            "The key is not base64. Copy it whole, with the '=' signs at its end, and quote it in "
+            "the shell.");
     out.key = std::move(*key);
     if (!flags.ca.empty()) {
         TRY(out.ca_file, authority_file(flags.ca));

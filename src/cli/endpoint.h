@@ -19,8 +19,8 @@ struct Endpoint {
     bool is_loopback() const;
 };
 
-/// "https://name[:port][/]", "http://…"; without a scheme, plain HTTP. The default ports are those of
-/// the scheme.
+/// "https://name[:port][/]", "http://…"; without a scheme, plain HTTP. The default ports are those
+/// of the scheme.
 Result<Endpoint> parse_endpoint(std::string_view text);
 
 /// What the command line says about the account; what is empty comes from the environment.

@@ -19,7 +19,9 @@ std::string test_environment(const char* name) {
 class EndpointTest : public ::testing::Test {
 protected:
     void SetUp() override { variables.clear(); }
-    static Result<ConnectionSettings> resolve(const ConnectionFlags& flags) { return resolve_connection(flags, test_environment); }
+    static Result<ConnectionSettings> resolve(const ConnectionFlags& flags) {
+        return resolve_connection(flags, test_environment);
+    }
 };
 
 TEST_F(EndpointTest, ReadsAddresses) {
@@ -39,7 +41,8 @@ TEST_F(EndpointTest, ReadsAddresses) {
 }
 
 TEST_F(EndpointTest, RefusesWhatIsNoAddress) {
-    for (const char* text : {"", "http://", "ftp://x", "http://x/dbs", "http://x:0", "http://x:70000", "http://x:", "http://x:8o81", "http://[::1",
+    for (const char* text : {"", "http://", "ftp://x", "http://x/dbs", "http://x:0",
+                             "http://x:70000", "http://x:", "http://x:8o81", "http://[::1",
                              "http://[::1]x", "http://a b", "http://user@x"}) {
         const auto endpoint = parse_endpoint(text);
         ASSERT_FALSE(endpoint.ok()) << text;
@@ -65,15 +68,25 @@ TEST_F(EndpointTest, TheWellKnownKeyStaysOnLoopback) {
 }
 
 TEST_F(EndpointTest, ReadsConnectionStrings) {
-    const auto settings = resolve({.connection_string = "AccountEndpoint=https://a.example:444/;AccountKey=QUJD;"});
+    const auto settings =
+        resolve({.connection_string = "AccountEndpoint=https://a.example:444/;AccountKey=QUJD;"});
     ASSERT_TRUE(settings.ok());
     EXPECT_EQ(settings->endpoint.authority(), "a.example:444");
     EXPECT_EQ(settings->key, "ABC");
     EXPECT_FALSE(settings->insecure);
-    EXPECT_TRUE(resolve({.connection_string = "AccountKey=QUI=;AccountEndpoint=http://x;DisableServerCertificateValidation=True"})->insecure);
-    EXPECT_THAT(resolve({.connection_string = "AccountEndpoint=http://x"}).error().message, HasSubstr("AccountKey"));
-    EXPECT_THAT(resolve({.connection_string = "AccountEndpoint=http://x;AccountKey=QUI=;Colour=red"}).error().message, HasSubstr("Colour"));
-    EXPECT_FALSE(resolve({.endpoint = "http://x", .connection_string = "AccountEndpoint=http://x;AccountKey=QUI="}).ok());
+    EXPECT_TRUE(resolve({.connection_string = "AccountKey=QUI=;AccountEndpoint=http://"
+                                              "x;DisableServerCertificateValidation=True"})
+                    ->insecure);
+    EXPECT_THAT(resolve({.connection_string = "AccountEndpoint=http://x"}).error().message,
+                HasSubstr("AccountKey"));
+    EXPECT_THAT(
+        resolve({.connection_string = "AccountEndpoint=http://x;AccountKey=QUI=;Colour=red"})
+            .error()
+            .message,
+        HasSubstr("Colour"));
+    EXPECT_FALSE(resolve({.endpoint = "http://x",
+                          .connection_string = "AccountEndpoint=http://x;AccountKey=QUI="})
+                     .ok());
 }
 
 TEST_F(EndpointTest, FlagsWinOverTheEnvironment) {

@@ -51,16 +51,25 @@ public:
             fd_ = STDOUT_FILENO;
             return {};
         }
-        const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (keep_bytes > 0 ? 0 : replace ? O_TRUNC : O_EXCL);
+        const int flags = O_WRONLY | O_CREAT | O_CLOEXEC |
+                          (keep_bytes > 0 ? 0
+                           : replace      ? O_TRUNC
+                                          : O_EXCL);
         fd_ = ::open(path.c_str(), flags, 0644);
         if (fd_ < 0 && errno == EEXIST)
-            return Status(errors::bad_request(fmt::format("'{}' is there already. Write over it with --restart, or choose another name.", path)));
+            return Status(errors::bad_request(fmt::format(
+                "'{}' is there already. Write over it with --restart, or choose another name.",
+                path)));
         if (fd_ < 0) return failed();
         if (keep_bytes > 0) {
             struct stat facts {};
             if (::fstat(fd_, &facts) != 0 || static_cast<uint64_t>(facts.st_size) < keep_bytes)
-                return Status(errors::bad_request(fmt::format("'{}' is shorter than when its export was stopped. Begin anew with --restart.", path)));
-            if (::ftruncate(fd_, static_cast<off_t>(keep_bytes)) != 0 || ::lseek(fd_, 0, SEEK_END) < 0) return failed();
+                return Status(errors::bad_request(fmt::format(
+                    "'{}' is shorter than when its export was stopped. Begin anew with --restart.",
+                    path)));
+            if (::ftruncate(fd_, static_cast<off_t>(keep_bytes)) != 0 ||
+                ::lseek(fd_, 0, SEEK_END) < 0)
+                return failed();
         }
         written_ = keep_bytes;
         return {};
@@ -83,7 +92,8 @@ public:
 
 private:
     Status failed() const {
-        return Status(errors::bad_request(fmt::format("'{}' cannot be written: {}.", path_, std::strerror(errno))));
+        return Status(errors::bad_request(
+            fmt::format("'{}' cannot be written: {}.", path_, std::strerror(errno))));
     }
     std::string path_;
     int fd_ = -1;
@@ -92,7 +102,8 @@ private:
 
 class Export {
 public:
-    Export(const ExportOptions& options, const AccountClient::Shared& account) : options_(options), account_(account) {}
+    Export(const ExportOptions& options, const AccountClient::Shared& account)
+        : options_(options), account_(account) {}
     int run();
 
 private:
@@ -113,7 +124,8 @@ private:
     const AccountClient::Shared& account_;
     const SystemClock clock_;
     FileFormat format_ = FileFormat::kByName;
-    std::string data_file_;        ///< where items go first: the target, or for CSV lines of JSON beside it
+    std::string
+        data_file_;  ///< where items go first: the target, or for CSV lines of JSON beside it
     std::string checkpoint_file_;  ///< empty: not resumable
     ContainerInfo container_;
     std::mutex mutex_;  ///< guards everything below
@@ -129,29 +141,44 @@ private:
 
 Status Export::prepare_checkpoint() {
     if (options_.target == "-") {
-        if (options_.resume) return Status(errors::bad_request("--resume needs a file: what went to the standard output is gone."));
-        return output_.open(format_ == FileFormat::kCsv || format_ == FileFormat::kTsv ? data_file_ : "-", 0, true);
+        if (options_.resume)
+            return Status(errors::bad_request(
+                "--resume needs a file: what went to the standard output is gone."));
+        return output_.open(
+            format_ == FileFormat::kCsv || format_ == FileFormat::kTsv ? data_file_ : "-", 0, true);
     }
-    checkpoint_file_ = options_.checkpoint.empty() ? options_.target + ".orrery-export" : options_.checkpoint;
+    checkpoint_file_ =
+        options_.checkpoint.empty() ? options_.target + ".orrery-export" : options_.checkpoint;
     TRY(const auto found, load_checkpoint(checkpoint_file_));
     if (!found.has_value() || options_.restart) {
-        if (options_.resume) return Status(errors::bad_request(fmt::format("--resume: there is no checkpoint '{}'.", checkpoint_file_)));
-        if (data_file_ != options_.target && ::access(options_.target.c_str(), F_OK) == 0 && !options_.restart)
-            return Status(errors::bad_request(fmt::format("'{}' is there already. Write over it with --restart, or choose another name.", options_.target)));
+        if (options_.resume)
+            return Status(errors::bad_request(
+                fmt::format("--resume: there is no checkpoint '{}'.", checkpoint_file_)));
+        if (data_file_ != options_.target && ::access(options_.target.c_str(), F_OK) == 0 &&
+            !options_.restart)
+            return Status(errors::bad_request(fmt::format(
+                "'{}' is there already. Write over it with --restart, or choose another name.",
+                options_.target)));
         return output_.open(data_file_, 0, options_.restart || data_file_ != options_.target);
     }
     if (!options_.resume)
-        return Status(errors::bad_request(fmt::format(
-            "An export into this file was begun and not finished ({} items are there). Go on with --resume, or begin anew with --restart.",
-            with_commas(found->number("items")))));
-    if (found->text("container") != options_.container.text() || found->text("endpoint") != account_.settings.endpoint.text() ||
+        return Status(errors::bad_request(
+            fmt::format("An export into this file was begun and not finished ({} items are there). "
+                        "Go on with --resume, or begin anew with --restart.",
+                        with_commas(found->number("items")))));
+    if (found->text("container") != options_.container.text() ||
+        found->text("endpoint") != account_.settings.endpoint.text() ||
         found->text("query") != options_.query)
-        return Status(errors::bad_request(fmt::format("The checkpoint '{}' is of another container, account or query. Begin anew with --restart.", checkpoint_file_)));
+        return Status(
+            errors::bad_request(fmt::format("The checkpoint '{}' is of another container, account "
+                                            "or query. Begin anew with --restart.",
+                                            checkpoint_file_)));
     parts_.clear();
     for (uint64_t i = 0; i < found->number("parts"); ++i) {
         const std::string prefix = fmt::format("part{}.", i);
         Part part;
-        part.range = {found->text(prefix + "id"), found->text(prefix + "min"), found->text(prefix + "max")};
+        part.range = {found->text(prefix + "id"), found->text(prefix + "min"),
+                      found->text(prefix + "max")};
         part.continuation = found->text(prefix + "continuation");
         part.done = found->text(prefix + "done") == "yes";
         part.by_keys = true;  // ranges may have moved since
@@ -170,10 +197,13 @@ Status Export::prepare() {
             TRY(format_, format_of_name(options_.target));
         }
     }
-    if (format_ == FileFormat::kMongo) return Status(errors::bad_request("Exports are json, jsonl, csv or tsv; mongoimport reads jsonl."));
+    if (format_ == FileFormat::kMongo)
+        return Status(
+            errors::bad_request("Exports are json, jsonl, csv or tsv; mongoimport reads jsonl."));
     const bool csv = format_ == FileFormat::kCsv || format_ == FileFormat::kTsv;
-    data_file_ = !csv ? options_.target
-                      : options_.target == "-" ? fmt::format("/tmp/orrery-export-{}.jsonl", ::getpid()) : options_.target + ".part.jsonl";
+    data_file_ = !csv                     ? options_.target
+                 : options_.target == "-" ? fmt::format("/tmp/orrery-export-{}.jsonl", ::getpid())
+                                          : options_.target + ".part.jsonl";
     AccountClient client(account_);
     TRY(container_, read_container(client, options_.container));
     TRY(const auto ranges, read_ranges(client, options_.container));
@@ -194,9 +224,12 @@ Result<HttpAnswer> Export::request_page(AccountClient& client, Part& part) {
                            {"x-ms-read-key-type", "EffectivePartitionKeyRange"},
                            {"x-ms-start-epk", part.range.min},
                            {"x-ms-end-epk", part.range.max}};
-        if (!part.by_keys) headers.emplace_back("x-ms-documentdb-partitionkeyrangeid", part.range.id);
-        if (!part.continuation.empty()) headers.emplace_back("x-ms-continuation", part.continuation);
-        AccountClient::Request request{.resource = item_feed(options_.container.database, options_.container.container)};
+        if (!part.by_keys)
+            headers.emplace_back("x-ms-documentdb-partitionkeyrangeid", part.range.id);
+        if (!part.continuation.empty())
+            headers.emplace_back("x-ms-continuation", part.continuation);
+        AccountClient::Request request{
+            .resource = item_feed(options_.container.database, options_.container.container)};
         if (!options_.query.empty()) {
             headers.emplace_back("content-type", "application/query+json");
             headers.emplace_back("x-ms-documentdb-isquery", "true");
@@ -222,7 +255,8 @@ Status Export::append_page(const HttpAnswer& answer, Part& part) {
     json::Arena arena;
     TRY(const auto parsed, json::parse(answer.body, arena, kAnswerOptions));
     const json::Value items = parsed.member("Documents");
-    if (!items.is_array()) return Status(errors::internal("The server's answer has no 'Documents'."));
+    if (!items.is_array())
+        return Status(errors::internal("The server's answer has no 'Documents'."));
     std::string text;
     std::vector<std::string> lines;
     for (const json::Value& item : items.elements()) {
@@ -236,7 +270,9 @@ Status Export::append_page(const HttpAnswer& answer, Part& part) {
         lines.push_back(json::to_text(kept));
         if (format_ == FileFormat::kCsv || format_ == FileFormat::kTsv) {
             if (!kept.is_object())
-                return Status(errors::bad_request("The query gives values that are no objects, which a table cannot hold. Use --format jsonl."));
+                return Status(
+                    errors::bad_request("The query gives values that are no objects, which a table "
+                                        "cannot hold. Use --format jsonl."));
             columns_.add(kept);
         }
     }
@@ -324,7 +360,8 @@ void Export::watch() {
             figures.items = items_ - items_before_;
             figures.bytes = output_.written();
             if (options_.query.empty() && container_.item_count > 0)
-                figures.fraction = static_cast<double>(items_) / static_cast<double>(container_.item_count);
+                figures.fraction =
+                    static_cast<double>(items_) / static_cast<double>(container_.item_count);
         }
         if (account_.traffic != nullptr) figures.throttled = account_.traffic->throttled;
         progress.show(figures);
@@ -366,15 +403,17 @@ int Export::report(int64_t elapsed_us) {
     }
     const uint64_t now = items_ - items_before_;
     const double seconds = std::max(static_cast<double>(elapsed_us) / 1e6, 0.001);
-    std::string line = fmt::format("{} items ({}) from {} in {}: {}/s, {:.2f} RU", with_commas(now), bytes_text(output_.written()),
-                                   options_.container.text(), duration_text(elapsed_us),
-                                   with_commas(static_cast<uint64_t>(static_cast<double>(now) / seconds)),
-                                   account_.traffic == nullptr ? 0.0 : account_.traffic->charge());
+    std::string line = fmt::format(
+        "{} items ({}) from {} in {}: {}/s, {:.2f} RU", with_commas(now),
+        bytes_text(output_.written()), options_.container.text(), duration_text(elapsed_us),
+        with_commas(static_cast<uint64_t>(static_cast<double>(now) / seconds)),
+        account_.traffic == nullptr ? 0.0 : account_.traffic->charge());
     if (items_before_ > 0) line += fmt::format("; {} in all", with_commas(items_));
     fmt::print(stderr, "{}{}\n", complete ? "Exported " : "Stopped: ", line);
     if (complete) return 0;
     if (!error_.empty()) fmt::print(stderr, "orrery: {}\n", error_);
-    if (!checkpoint_file_.empty()) fmt::print(stderr, "orrery: the same command with --resume goes on from here.\n");
+    if (!checkpoint_file_.empty())
+        fmt::print(stderr, "orrery: the same command with --resume goes on from here.\n");
     if (checkpoint_file_.empty() && data_file_ != "-") ::unlink(data_file_.c_str());
     return stopped ? kInterruptedExit : 1;
 }

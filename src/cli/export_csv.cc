@@ -48,7 +48,8 @@ void CsvColumns::restore(std::string_view text) {
         if (name.is_string()) add_name(std::string(name.as_string()));
 }
 
-Status write_csv(const std::string& json_lines, const std::string& target, const std::vector<std::string>& columns, char delimiter) {
+Status write_csv(const std::string& json_lines, const std::string& target,
+                 const std::vector<std::string>& columns, char delimiter) {
     TRY(const auto source, Source::open(json_lines));
     std::ofstream file;
     if (target != "-") file.open(target, std::ios::binary | std::ios::trunc);
@@ -78,7 +79,9 @@ Status write_csv(const std::string& json_lines, const std::string& target, const
         out << line << "\r\n";
     }
     out.flush();
-    if (!out) return Status(errors::bad_request(fmt::format("'{}' cannot be written. Is the disk full?", target)));
+    if (!out)
+        return Status(
+            errors::bad_request(fmt::format("'{}' cannot be written. Is the disk full?", target)));
     return {};
 }
 

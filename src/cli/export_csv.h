@@ -27,6 +27,7 @@ private:
 };
 
 /// Turns lines of JSON into a table with these columns. "-" is the standard output.
-Status write_csv(const std::string& json_lines, const std::string& target, const std::vector<std::string>& columns, char delimiter);
+Status write_csv(const std::string& json_lines, const std::string& target,
+                 const std::vector<std::string>& columns, char delimiter);
 
 }  // namespace orrery::cli

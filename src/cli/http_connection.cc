@@ -39,7 +39,9 @@ Error no_answer(NoAnswer kind, std::string message) {
     return error;
 }
 
-Status interrupted_status() { return Status(no_answer(NoAnswer::kInterrupted, "Interrupted.")); }
+Status interrupted_status() {
+    return Status(no_answer(NoAnswer::kInterrupted, "Interrupted."));
+}
 
 /// Waits until the descriptor is ready; false when time is up. Interruption is an error.
 Result<bool> wait_for(int fd, short events, int64_t timeout_ms) {
@@ -53,20 +55,22 @@ Result<bool> wait_for(int fd, short events, int64_t timeout_ms) {
         const int ready = ::poll(&entry, 1, static_cast<int>(std::min(left, kLookMs)));
         if (ready > 0) return true;
         if (ready < 0 && errno != EINTR)
-            return no_answer(NoAnswer::kLost, fmt::format("Waiting failed: {}.", std::strerror(errno)));
+            return no_answer(NoAnswer::kLost,
+                             fmt::format("Waiting failed: {}.", std::strerror(errno)));
     }
 }
 
 bool is_address(const std::string& host) {
     unsigned char bytes[16];
-    return ::inet_pton(AF_INET, host.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, host.c_str(), bytes) == 1;
+    return ::inet_pton(AF_INET, host.c_str(), bytes) == 1 ||
+           ::inet_pton(AF_INET6, host.c_str(), bytes) == 1;
 }
 
 std::string tls_failure() {
     const unsigned long code = ERR_get_error();
-    std::string text = code == 0 ? "the connection ended" : ERR_reason_error_string(code) == nullptr
-                                                                ? "unknown reason"
-                                                                : ERR_reason_error_string(code);
+    std::string text = code == 0                                  ? "the connection ended"
+                       : ERR_reason_error_string(code) == nullptr ? "unknown reason"
+                                                                  : ERR_reason_error_string(code);
     ERR_clear_error();
     return text;
 }
@@ -85,9 +89,15 @@ std::string_view HttpAnswer::header(std::string_view name) const {
         if (equals_ignore_case(key, name)) return value;
     return {};
 }
-int HttpAnswer::sub_status() const { return number_of<int>(header("x-ms-substatus")); }
-double HttpAnswer::charge() const { return number_of<double>(header("x-ms-request-charge")); }
-int64_t HttpAnswer::retry_after_ms() const { return number_of<int64_t>(header("x-ms-retry-after-ms")); }
+int HttpAnswer::sub_status() const {
+    return number_of<int>(header("x-ms-substatus"));
+}
+double HttpAnswer::charge() const {
+    return number_of<double>(header("x-ms-request-charge"));
+}
+int64_t HttpAnswer::retry_after_ms() const {
+    return number_of<int64_t>(header("x-ms-retry-after-ms"));
+}
 
 bool is_no_answer(const Error& error, NoAnswer kind) {
     return error.http_status == 0 && error.sub_status == static_cast<int>(kind);
@@ -106,7 +116,8 @@ Result<std::shared_ptr<const TlsTrust>> TlsTrust::create(const ConnectionSetting
     context->ssl = SSL_CTX_new(TLS_client_method());
     if (context->ssl == nullptr || SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION) != 1)
         return errors::internal("TLS: the library could not be set up.");
-    SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_mode(context->ssl,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_options(context->ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
     if (settings.insecure) {
         SSL_CTX_set_verify(context->ssl, SSL_VERIFY_NONE, nullptr);
@@ -148,7 +159,8 @@ struct HttpConnection::Stream {
                 else if (why == SSL_ERROR_WANT_WRITE)
                     events = POLLOUT;
                 else
-                    return no_answer(NoAnswer::kLost, fmt::format("TLS failed: {}.", tls_failure()));
+                    return no_answer(NoAnswer::kLost,
+                                     fmt::format("TLS failed: {}.", tls_failure()));
             } else {
                 if (n == 0) return size_t{0};
                 if (errno == EINTR) continue;
@@ -165,7 +177,8 @@ struct HttpConnection::Stream {
     Result<size_t> read(char* out, size_t size) {
         return step(
             [&]() -> ssize_t {
-                return ssl != nullptr ? SSL_read(ssl, out, static_cast<int>(size)) : ::recv(fd, out, size, 0);
+                return ssl != nullptr ? SSL_read(ssl, out, static_cast<int>(size))
+                                      : ::recv(fd, out, size, 0);
             },
             POLLIN);
     }
@@ -179,7 +192,8 @@ struct HttpConnection::Stream {
     }
 };
 
-HttpConnection::HttpConnection(Endpoint endpoint, std::shared_ptr<const TlsTrust> trust, bool insecure)
+HttpConnection::HttpConnection(Endpoint endpoint, std::shared_ptr<const TlsTrust> trust,
+                               bool insecure)
     : endpoint_(std::move(endpoint)), trust_(std::move(trust)), insecure_(insecure) {
     // OpenSSL writes without MSG_NOSIGNAL; a peer that is gone must not end the process.
     std::signal(SIGPIPE, SIG_IGN);
@@ -195,9 +209,10 @@ Result<int> connect_socket(const Endpoint& endpoint) {
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     const std::string port = std::to_string(endpoint.port);
-    if (const int code = ::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found); code != 0)
-        return no_answer(NoAnswer::kUnreachable,
-                         fmt::format("The name '{}' was not found ({}).", endpoint.host, ::gai_strerror(code)));
+    if (const int code = ::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found);
+        code != 0)
+        return no_answer(NoAnswer::kUnreachable, fmt::format("The name '{}' was not found ({}).",
+                                                             endpoint.host, ::gai_strerror(code)));
     std::string why = "no address";
     for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
         const int fd = ::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -229,11 +244,12 @@ Result<int> connect_socket(const Endpoint& endpoint) {
         ::close(fd);
     }
     ::freeaddrinfo(found);
-    return no_answer(NoAnswer::kUnreachable,
-                     fmt::format("Nobody answers at {} ({}).{}", endpoint.text(), why,
-                                 endpoint.is_loopback()
-                                     ? " Is the server running? Start one with: orrery serve"
-                                     : " Check the address, the network and the account's firewall."));
+    return no_answer(
+        NoAnswer::kUnreachable,
+        fmt::format("Nobody answers at {} ({}).{}", endpoint.text(), why,
+                    endpoint.is_loopback()
+                        ? " Is the server running? Start one with: orrery serve"
+                        : " Check the address, the network and the account's firewall."));
 }
 
 }  // namespace
@@ -257,19 +273,24 @@ Status HttpConnection::connect() {
         }
         ERR_clear_error();
         // step() wants a positive number for success, as SSL_connect gives.
-        const auto done = stream->step([&]() -> ssize_t { return SSL_connect(stream->ssl); }, POLLIN);
+        const auto done =
+            stream->step([&]() -> ssize_t { return SSL_connect(stream->ssl); }, POLLIN);
         const long verdict = SSL_get_verify_result(stream->ssl);
         if (!insecure_ && verdict != X509_V_OK)
             return Status(no_answer(
                 NoAnswer::kNotTrusted,
-                fmt::format("The certificate of {} is not trusted: {}. For a server of your own pass --ca with its "
+                fmt::format("The certificate of {} is not trusted: {}. For a server of your own "
+                            "pass --ca with its "
                             "data folder, or with the file from http://{}/_explorer/emulator.pem.",
-                            endpoint_.text(), X509_verify_cert_error_string(verdict), endpoint_.authority())));
-        if (!done.ok() && is_no_answer(done.error(), NoAnswer::kInterrupted)) return interrupted_status();
+                            endpoint_.text(), X509_verify_cert_error_string(verdict),
+                            endpoint_.authority())));
+        if (!done.ok() && is_no_answer(done.error(), NoAnswer::kInterrupted))
+            return interrupted_status();
         if (!done.ok() || *done == 0)
-            return Status(no_answer(NoAnswer::kUnreachable,
-                                    fmt::format("{} does not speak TLS as expected. {}", endpoint_.text(),
-                                                done.ok() ? std::string() : done.error().message)));
+            return Status(
+                no_answer(NoAnswer::kUnreachable,
+                          fmt::format("{} does not speak TLS as expected. {}", endpoint_.text(),
+                                      done.ok() ? std::string() : done.error().message)));
     }
     stream_ = std::move(stream);
     return {};
@@ -327,11 +348,13 @@ Status HttpConnection::receive_chunked(HttpAnswer& answer) {
         size_t size = 0;
         const auto [end, code] = std::from_chars(line.data(), line.data() + line.size(), size, 16);
         if (code != std::errc() || end == line.data() || answer.body.size() + size > kBodyBytesMax)
-            return Status(no_answer(NoAnswer::kMalformed, "The answer's chunks are malformed or too large."));
+            return Status(
+                no_answer(NoAnswer::kMalformed, "The answer's chunks are malformed or too large."));
         if (size == 0) break;
         TRY_STATUS(take(size, answer.body));
         TRY(const std::string blank, take_line());
-        if (!blank.empty()) return Status(no_answer(NoAnswer::kMalformed, "The answer's chunks are malformed."));
+        if (!blank.empty())
+            return Status(no_answer(NoAnswer::kMalformed, "The answer's chunks are malformed."));
     }
     while (true) {
         TRY(const std::string trailer, take_line());
@@ -340,12 +363,14 @@ Status HttpConnection::receive_chunked(HttpAnswer& answer) {
 }
 
 Status HttpConnection::receive_body(HttpAnswer& answer) {
-    if (equals_ignore_case(answer.header("transfer-encoding"), "chunked")) return receive_chunked(answer);
+    if (equals_ignore_case(answer.header("transfer-encoding"), "chunked"))
+        return receive_chunked(answer);
     const std::string_view length = answer.header("content-length");
     if (!length.empty()) {
         const auto size = number_of<size_t>(length);
         if (size > kBodyBytesMax)
-            return Status(no_answer(NoAnswer::kMalformed, "The answer is larger than any page may be."));
+            return Status(
+                no_answer(NoAnswer::kMalformed, "The answer is larger than any page may be."));
         answer.body.reserve(size);
         return take(size, answer.body);
     }
@@ -379,10 +404,12 @@ Status HttpConnection::receive(HttpAnswer& answer, bool has_body) {
             head_bytes += line.size();
             const size_t colon = line.find(':');
             if (colon == std::string::npos || head_bytes > kHeadBytesMax)
-                return Status(no_answer(NoAnswer::kMalformed, "The answer's headers are malformed or too large."));
+                return Status(no_answer(NoAnswer::kMalformed,
+                                        "The answer's headers are malformed or too large."));
             const size_t begin = line.find_first_not_of(" \t", colon + 1);
-            answer.headers.emplace_back(line.substr(0, colon),
-                                        begin == std::string::npos ? std::string() : line.substr(begin));
+            answer.headers.emplace_back(line.substr(0, colon), begin == std::string::npos
+                                                                   ? std::string()
+                                                                   : line.substr(begin));
         }
     } while (answer.status >= 100 && answer.status < 200);
     if (!has_body || answer.status == 204 || answer.status == 304) return {};
@@ -392,8 +419,10 @@ Status HttpConnection::receive(HttpAnswer& answer, bool has_body) {
 Result<HttpAnswer> HttpConnection::exchange(std::string_view method, std::string_view target,
                                             const Headers& headers, std::string_view body) {
     if (stream_ == nullptr) TRY_STATUS(connect());
-    std::string request = fmt::format("{} {} HTTP/1.1\r\nhost: {}\r\n", method, target, endpoint_.authority());
-    for (const auto& [name, value] : headers) request.append(name).append(": ").append(value).append("\r\n");
+    std::string request =
+        fmt::format("{} {} HTTP/1.1\r\nhost: {}\r\n", method, target, endpoint_.authority());
+    for (const auto& [name, value] : headers)
+        request.append(name).append(": ").append(value).append("\r\n");
     if (!body.empty() || method == "POST" || method == "PUT" || method == "PATCH")
         request.append(fmt::format("content-length: {}\r\n", body.size()));
     request.append("\r\n").append(body);

@@ -51,7 +51,8 @@ private:
 };
 
 /// One HTTP/1.1 connection with keep-alive, plain or TLS, that blocks. It connects when needed and
-/// forgets a broken connection; whether to send again is the caller's decision. Owned by one thread.
+/// forgets a broken connection; whether to send again is the caller's decision. Owned by one
+/// thread.
 class HttpConnection {
 public:
     /// `trust` may be null for plain HTTP.
@@ -61,8 +62,8 @@ public:
     HttpConnection& operator=(HttpConnection&&) = delete;
 
     /// `target` is percent-encoded; Host and Content-Length are added.
-    Result<HttpAnswer> exchange(std::string_view method, std::string_view target, const Headers& headers,
-                                std::string_view body);
+    Result<HttpAnswer> exchange(std::string_view method, std::string_view target,
+                                const Headers& headers, std::string_view body);
     const Endpoint& endpoint() const { return endpoint_; }
 
     static constexpr size_t kHeadBytesMax = 256 << 10;

@@ -17,8 +17,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Answers each request on one port with the next of its texts; an empty text closes the connection.
-/// Keeps connections open in between.
+/// Answers each request on one port with the next of its texts; an empty text closes the
+/// connection. Keeps connections open in between.
 class ScriptedServer {
 public:
     explicit ScriptedServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
@@ -78,9 +78,12 @@ private:
 };
 
 TEST(HttpConnectionTest, ReadsEveryKindOfBody) {
-    ScriptedServer server({"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-MS-Request-Charge: 2.5\r\n\r\nhello",
-                           "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nTrailer: 1\r\n\r\n",
-                           "HTTP/1.1 304 Not Modified\r\n\r\n", "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nup to the end"});
+    ScriptedServer server(
+        {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-MS-Request-Charge: 2.5\r\n\r\nhello",
+         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\ntransfer-encoding: "
+         "chunked\r\n\r\n3\r\nabc\r\n4;x=y\r\ndefg\r\n0\r\nTrailer: 1\r\n\r\n",
+         "HTTP/1.1 304 Not Modified\r\n\r\n",
+         "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nup to the end"});
     HttpConnection connection(server.endpoint(), nullptr, false);
     const auto fixed = connection.exchange("GET", "/a", {{"x", "y"}}, "");
     ASSERT_TRUE(fixed.ok()) << fixed.error().message;
@@ -108,13 +111,15 @@ TEST(HttpConnectionTest, TellsHowThereWasNoAnswer) {
         EXPECT_TRUE(is_no_answer(lost.error(), NoAnswer::kLost));
         EXPECT_TRUE(connection.exchange("GET", "/", {}, "").ok()) << "it connects again";
     }
-    for (const char* bad : {"SSH-2.0-OpenSSH\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+    for (const char* bad : {"SSH-2.0-OpenSSH\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+                            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
                             "HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n"}) {
         ScriptedServer server({bad});
         HttpConnection connection(server.endpoint(), nullptr, false);
         const auto answer = connection.exchange("GET", "/", {}, "");
         ASSERT_FALSE(answer.ok()) << bad;
-        EXPECT_TRUE(is_no_answer(answer.error(), NoAnswer::kMalformed)) << bad << answer.error().message;
+        EXPECT_TRUE(is_no_answer(answer.error(), NoAnswer::kMalformed))
+            << bad << answer.error().message;
     }
     Endpoint nobody;
     {
@@ -130,19 +135,23 @@ TEST(HttpConnectionTest, TellsHowThereWasNoAnswer) {
 
 class RetryTest : public ::testing::Test {
 protected:
-    Result<HttpAnswer> send(const ScriptedServer& server, int64_t patience_ms, bool* lost = nullptr) {
+    Result<HttpAnswer> send(const ScriptedServer& server, int64_t patience_ms,
+                            bool* lost = nullptr) {
         ConnectionSettings settings;
         settings.endpoint = server.endpoint();
         settings.key = "key";
-        AccountClient client(*AccountClient::share(settings, {.patience_ms = patience_ms}, &traffic_));
+        AccountClient client(
+            *AccountClient::share(settings, {.patience_ms = patience_ms}, &traffic_));
         return client.send({.resource = database_feed()}, lost);
     }
     Traffic traffic_;
 };
 
 TEST_F(RetryTest, WaitsForThrottledAndLostRequests) {
-    const std::string ok = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx-ms-request-charge: 1.25\r\n\r\n";
-    const std::string throttled = "HTTP/1.1 429 Too Many\r\nx-ms-retry-after-ms: 5\r\ncontent-length: 0\r\n\r\n";
+    const std::string ok =
+        "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx-ms-request-charge: 1.25\r\n\r\n";
+    const std::string throttled =
+        "HTTP/1.1 429 Too Many\r\nx-ms-retry-after-ms: 5\r\ncontent-length: 0\r\n\r\n";
     const std::string retry_with = "HTTP/1.1 449 Retry\r\ncontent-length: 0\r\n\r\n";
     {
         ScriptedServer server({throttled, throttled, retry_with, ok});

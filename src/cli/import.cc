@@ -49,7 +49,9 @@ public:
     /// Waits for room; false when the import has stopped.
     bool push(Record record) {
         std::unique_lock lock(mutex_);
-        room_.wait(lock, [&] { return stopped_ || (queue_.size() < queue_max_ && queue_bytes_ < kQueueBytesMax); });
+        room_.wait(lock, [&] {
+            return stopped_ || (queue_.size() < queue_max_ && queue_bytes_ < kQueueBytesMax);
+        });
         if (stopped_) return false;
         queue_bytes_ += record.text.size();
         Task task{next_++, std::move(record)};
@@ -58,7 +60,8 @@ public:
         work_.notify_one();
         return true;
     }
-    /// What was handed in is still worked on; then the import ends, with this error if there is one.
+    /// What was handed in is still worked on; then the import ends, with this error if there is
+    /// one.
     void end_of_input(std::string error = {}) {
         const std::lock_guard lock(mutex_);
         ended_ = true;
@@ -182,12 +185,15 @@ Status Import::prepare_container(AccountClient& client) {
     const auto& name = options_.container;
     if (options_.create) {
         if (options_.key_paths.empty())
-            return Status(errors::bad_request("--create needs the partition key of the container, for example --partition-key /customer."));
+            return Status(
+                errors::bad_request("--create needs the partition key of the container, for "
+                                    "example --partition-key /customer."));
         std::string body = "{";
         body += "\"id\":";
         json::write_string(body, name.database);
         body += "}";
-        TRY(const auto database, client.send({.method = "POST", .resource = database_feed(), .body = body}));
+        TRY(const auto database,
+            client.send({.method = "POST", .resource = database_feed(), .body = body}));
         if (database.status != 201 && database.status != 409) return Status(answer_error(database));
         std::string definition = "{\"id\":";
         json::write_string(definition, name.container);
@@ -196,9 +202,11 @@ Status Import::prepare_container(AccountClient& client) {
             if (i > 0) definition += ',';
             json::write_string(definition, options_.key_paths[i]);
         }
-        definition += fmt::format(R"(],"kind":"{}","version":2}}}})", options_.key_paths.size() == 1 ? "Hash" : "MultiHash");
+        definition += fmt::format(R"(],"kind":"{}","version":2}}}})",
+                                  options_.key_paths.size() == 1 ? "Hash" : "MultiHash");
         Headers headers;
-        if (options_.throughput > 0) headers.emplace_back("x-ms-offer-throughput", std::to_string(options_.throughput));
+        if (options_.throughput > 0)
+            headers.emplace_back("x-ms-offer-throughput", std::to_string(options_.throughput));
         TRY(const auto made, client.send({.method = "POST",
                                           .resource = container_feed(name.database),
                                           .headers = headers,
@@ -207,8 +215,10 @@ Status Import::prepare_container(AccountClient& client) {
     }
     auto found = read_container(client, name);
     if (!found.ok() && found.error().http_status == 404)
-        return Status(errors::bad_request(fmt::format(
-            "There is no container '{}'. Create it, or let this command do it: --create --partition-key /NAME.", name.text())));
+        return Status(
+            errors::bad_request(fmt::format("There is no container '{}'. Create it, or let this "
+                                            "command do it: --create --partition-key /NAME.",
+                                            name.text())));
     if (!found.ok()) return std::move(found).take_status();
     container_ = std::move(*found);
     return {};
@@ -224,10 +234,13 @@ Status Import::prepare_reader() {
     if (format_ == FileFormat::kCsv || format_ == FileFormat::kTsv) {
         reader_ = csv_records(*source_);
         CsvOptions csv_options = options_.csv;
-        if (format_ == FileFormat::kTsv && !options_.csv_delimiter_given) csv_options.delimiter = '\t';
+        if (format_ == FileFormat::kTsv && !options_.csv_delimiter_given)
+            csv_options.delimiter = '\t';
         Record header;
         TRY(const bool any, reader_->next(header));
-        if (!any) return Status(errors::bad_request("The file is empty: a CSV file begins with a line of column names."));
+        if (!any)
+            return Status(errors::bad_request(
+                "The file is empty: a CSV file begins with a line of column names."));
         TRY(auto names, split_csv(header.text, csv_options.delimiter));
         TRY(csv, CsvConverter::create(std::move(names.texts), csv_options));
         Pipeline::Mark mark;
@@ -235,7 +248,8 @@ Status Import::prepare_reader() {
         mark.line = header.end_line;
         pipeline_.start_from(mark);
     } else {
-        reader_ = format_ == FileFormat::kJsonLines ? line_records(*source_) : json_records(*source_);
+        reader_ =
+            format_ == FileFormat::kJsonLines ? line_records(*source_) : json_records(*source_);
     }
     ConversionOptions conversion = options_.conversion;
     conversion.mongo = format_ == FileFormat::kMongo;
@@ -246,26 +260,38 @@ Status Import::prepare_reader() {
 Status Import::prepare_checkpoint() {
     if (!source_->is_file()) {
         if (options_.resume)
-            return Status(errors::bad_request("--resume needs a file: the standard input cannot be read from its middle."));
+            return Status(errors::bad_request(
+                "--resume needs a file: the standard input cannot be read from its middle."));
         return {};
     }
-    checkpoint_file_ = options_.checkpoint.empty() ? options_.source + ".orrery-import" : options_.checkpoint;
+    checkpoint_file_ =
+        options_.checkpoint.empty() ? options_.source + ".orrery-import" : options_.checkpoint;
     TRY(const auto found, load_checkpoint(checkpoint_file_));
     if (!found.has_value() || options_.restart) {
         if (options_.resume && !found.has_value())
-            return Status(errors::bad_request(fmt::format("--resume: there is no checkpoint '{}'; nothing was begun, or it was finished.", checkpoint_file_)));
+            return Status(errors::bad_request(fmt::format(
+                "--resume: there is no checkpoint '{}'; nothing was begun, or it was finished.",
+                checkpoint_file_)));
         return {};
     }
     if (!options_.resume)
-        return Status(errors::bad_request(fmt::format(
-            "An import of this file was begun and not finished ({} items are done). Go on with --resume, or begin anew with --restart.",
-            with_commas(found->number("items")))));
-    if (found->text("container") != options_.container.text() || found->text("endpoint") != account_.settings.endpoint.text())
-        return Status(errors::bad_request(fmt::format("The checkpoint '{}' is of an import into {} at {}. Use --restart to import into {} from the beginning.",
-                                                      checkpoint_file_, found->text("container"), found->text("endpoint"), options_.container.text())));
-    if (found->number("sourceBytes") != source_->size() || found->text("sourceModified") != std::to_string(source_->modified_ns()))
-        return Status(errors::bad_request(fmt::format(
-            "'{}' has changed since the import was begun, so its middle is not where it was. Begin anew with --restart.", options_.source)));
+        return Status(errors::bad_request(
+            fmt::format("An import of this file was begun and not finished ({} items are done). Go "
+                        "on with --resume, or begin anew with --restart.",
+                        with_commas(found->number("items")))));
+    if (found->text("container") != options_.container.text() ||
+        found->text("endpoint") != account_.settings.endpoint.text())
+        return Status(
+            errors::bad_request(fmt::format("The checkpoint '{}' is of an import into {} at {}. "
+                                            "Use --restart to import into {} from the beginning.",
+                                            checkpoint_file_, found->text("container"),
+                                            found->text("endpoint"), options_.container.text())));
+    if (found->number("sourceBytes") != source_->size() ||
+        found->text("sourceModified") != std::to_string(source_->modified_ns()))
+        return Status(errors::bad_request(
+            fmt::format("'{}' has changed since the import was begun, so its middle is not where "
+                        "it was. Begin anew with --restart.",
+                        options_.source)));
     Pipeline::Mark mark;
     mark.number = found->number("items");
     mark.offset = found->number("offset");
@@ -283,7 +309,9 @@ Status Import::prepare() {
     TRY_STATUS(prepare_checkpoint());
     if (!options_.rejects.empty()) {
         rejects_.open(options_.rejects, options_.resume ? std::ios::app : std::ios::trunc);
-        if (!rejects_) return Status(errors::bad_request(fmt::format("--rejects: '{}' cannot be written.", options_.rejects)));
+        if (!rejects_)
+            return Status(errors::bad_request(
+                fmt::format("--rejects: '{}' cannot be written.", options_.rejects)));
     }
     return {};
 }
@@ -300,7 +328,8 @@ void Import::read() {
 
 bool Import::reject(const Pipeline::Task& task, const std::string& message) {
     if (options_.rejects.empty()) {
-        pipeline_.fail(message + ". To go on without such items, give them a file: --rejects FILE.");
+        pipeline_.fail(message +
+                       ". To go on without such items, give them a file: --rejects FILE.");
         return false;
     }
     std::string line = fmt::format(R"({{"line":{},"error":)", task.record.line);
@@ -325,15 +354,18 @@ bool Import::write(AccountClient& client, const Pipeline::Task& task) {
     Headers headers = {{"content-type", "application/json"},
                        {"prefer", "return=minimal"},
                        {"x-ms-documentdb-partitionkey", item->partition_key}};
-    if (options_.mode == WriteMode::kUpsert) headers.emplace_back("x-ms-documentdb-is-upsert", "true");
+    if (options_.mode == WriteMode::kUpsert)
+        headers.emplace_back("x-ms-documentdb-is-upsert", "true");
     bool lost_before = false;
-    const auto answer = client.send({.method = "POST",
-                                     .resource = item_feed(options_.container.database, options_.container.container),
-                                     .headers = headers,
-                                     .body = item->text},
-                                    &lost_before);
+    const auto answer = client.send(
+        {.method = "POST",
+         .resource = item_feed(options_.container.database, options_.container.container),
+         .headers = headers,
+         .body = item->text},
+        &lost_before);
     if (!answer.ok()) {
-        if (!is_no_answer(answer.error(), NoAnswer::kInterrupted)) pipeline_.fail(answer.error().message);
+        if (!is_no_answer(answer.error(), NoAnswer::kInterrupted))
+            pipeline_.fail(answer.error().message);
         return false;
     }
     if (answer->status < 300) {
@@ -347,12 +379,16 @@ bool Import::write(AccountClient& client, const Pipeline::Task& task) {
             present_ += 1;
             return true;
         }
-        return reject(task, fmt::format("Line {}: the item '{}' is there already; --mode upsert replaces, --mode skip keeps it", task.record.line, item->id));
+        return reject(task, fmt::format("Line {}: the item '{}' is there already; --mode upsert "
+                                        "replaces, --mode skip keeps it",
+                                        task.record.line, item->id));
     }
     const Error error = answer_error(*answer);
-    const std::string message = fmt::format("Line {}, item '{}': {}", task.record.line, item->id, error.message);
+    const std::string message =
+        fmt::format("Line {}, item '{}': {}", task.record.line, item->id, error.message);
     // What is wrong with this item alone can be put aside; the rest would fail for every item.
-    if (answer->status == 400 || answer->status == 413 || (answer->status == 403 && answer->sub_status() == 1014))
+    if (answer->status == 400 || answer->status == 413 ||
+        (answer->status == 403 && answer->sub_status() == 1014))
         return reject(task, message);
     if (!interrupted()) pipeline_.fail(message);
     return false;
@@ -390,7 +426,8 @@ ProgressFigures Import::figures() const {
     out.items = written_ + present_ + rejected_;
     out.bytes = bytes_;
     if (source_->size() > 0)
-        out.fraction = static_cast<double>(pipeline_.mark().offset) / static_cast<double>(source_->size());
+        out.fraction =
+            static_cast<double>(pipeline_.mark().offset) / static_cast<double>(source_->size());
     if (account_.traffic != nullptr) out.throttled = account_.traffic->throttled;
     return out;
 }
@@ -424,20 +461,27 @@ int Import::report(int64_t elapsed_us) {
         fmt::print(stderr, "orrery: {}\n", saved.error().message);
     }
     const double seconds = std::max(static_cast<double>(elapsed_us) / 1e6, 0.001);
-    std::string line = fmt::format("{} items ({}) into {} in {}: {}/s, {:.2f} RU", with_commas(written_), bytes_text(bytes_),
-                                   options_.container.text(), duration_text(elapsed_us),
-                                   with_commas(static_cast<uint64_t>(static_cast<double>(written_.load()) / seconds)),
-                                   account_.traffic == nullptr ? 0.0 : account_.traffic->charge());
+    std::string line = fmt::format(
+        "{} items ({}) into {} in {}: {}/s, {:.2f} RU", with_commas(written_), bytes_text(bytes_),
+        options_.container.text(), duration_text(elapsed_us),
+        with_commas(static_cast<uint64_t>(static_cast<double>(written_.load()) / seconds)),
+        account_.traffic == nullptr ? 0.0 : account_.traffic->charge());
     if (present_ > 0) line += fmt::format("; {} were there already", with_commas(present_));
-    if (rejected_ > 0) line += fmt::format("; {} refused, see {}", with_commas(rejected_), options_.rejects);
+    if (rejected_ > 0)
+        line += fmt::format("; {} refused, see {}", with_commas(rejected_), options_.rejects);
     if (account_.traffic != nullptr && account_.traffic->throttled > 0)
-        line += fmt::format("; {} answers 429, waited for{}", with_commas(account_.traffic->throttled),
-                            account_.traffic->throttled > written_ ? " (more throughput would make it faster)" : "");
+        line += fmt::format(
+            "; {} answers 429, waited for{}", with_commas(account_.traffic->throttled),
+            account_.traffic->throttled > written_ ? " (more throughput would make it faster)"
+                                                   : "");
     fmt::print(stderr, "{}{}\n", complete ? "Imported " : "Stopped: ", line);
     if (complete) return rejected_ > 0 ? 1 : 0;
     if (!error.empty()) fmt::print(stderr, "orrery: {}\n", error);
     if (!checkpoint_file_.empty() && mark.number > 0)
-        fmt::print(stderr, "orrery: everything up to line {} is written; the same command with --resume goes on from there.\n", mark.line);
+        fmt::print(stderr,
+                   "orrery: everything up to line {} is written; the same command with --resume "
+                   "goes on from there.\n",
+                   mark.line);
     return stopped ? kInterruptedExit : 1;
 }
 
@@ -466,7 +510,8 @@ Result<FileFormat> parse_file_format(std::string_view text) {
     if (text == "csv") return FileFormat::kCsv;
     if (text == "tsv") return FileFormat::kTsv;
     if (text == "mongo") return FileFormat::kMongo;
-    return errors::bad_request(fmt::format("--format '{}' is none of json, jsonl, csv, tsv, mongo.", text));
+    return errors::bad_request(
+        fmt::format("--format '{}' is none of json, jsonl, csv, tsv, mongo.", text));
 }
 
 Result<FileFormat> format_of_name(const std::string& path) {
@@ -475,8 +520,9 @@ Result<FileFormat> format_of_name(const std::string& path) {
     if (ends(".json")) return FileFormat::kJson;
     if (ends(".csv")) return FileFormat::kCsv;
     if (ends(".tsv")) return FileFormat::kTsv;
-    return errors::bad_request(
-        fmt::format("The name '{}' does not tell the format. Add --format json, jsonl, csv, tsv or mongo.", path));
+    return errors::bad_request(fmt::format(
+        "The name '{}' does not tell the format. Add --format json, jsonl, csv, tsv or mongo.",
+        path));
 }
 
 int run_import(const ImportOptions& options, const AccountClient::Shared& account) {

@@ -40,7 +40,8 @@ struct ImportOptions {
     int64_t throughput = 0;  ///< 0: the server's default
 };
 
-/// Runs to the end, to the first error, or until interrupted. Reports on the standard error. Exit code.
+/// Runs to the end, to the first error, or until interrupted. Reports on the standard error. Exit
+/// code.
 int run_import(const ImportOptions& options, const AccountClient::Shared& account);
 
 inline constexpr size_t kParallelMax = 128;

@@ -21,7 +21,9 @@ bool guarded = false;
 /// Signals reach one thread; the others look at the flag this often.
 constexpr int64_t kLookMs = 50;
 
-void on_signal(int) { flag.store(true); }
+void on_signal(int) {
+    flag.store(true);
+}
 
 }  // namespace
 
@@ -42,9 +44,15 @@ InterruptGuard::~InterruptGuard() {
     guarded = false;
 }
 
-bool interrupted() { return flag.load(); }
-void clear_interrupt() { flag.store(false); }
-void interrupt() { flag.store(true); }
+bool interrupted() {
+    return flag.load();
+}
+void clear_interrupt() {
+    flag.store(false);
+}
+void interrupt() {
+    flag.store(true);
+}
 
 void wait_ms(int64_t milliseconds) {
     const SystemClock clock;

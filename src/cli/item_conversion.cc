@@ -44,19 +44,23 @@ Result<Value> ItemConverter::with_id(const Value& item, Arena& arena) const {
         const Value from = at_path(item, options_.id_from);
         if (from.is_string()) return replace_id(item, from.as_string(), arena);
         if (from.is_number())
-            return replace_id(item, arena.copy(json::to_text(from, json::NumberForm::kCanonical)), arena);
+            return replace_id(item, arena.copy(json::to_text(from, json::NumberForm::kCanonical)),
+                              arena);
         return errors::bad_request(
             fmt::format("--id-from: the item has no text and no number at '{}'", options_.id_from));
     }
     const Value id = item.member("id");
     if (id.is_string()) return item;
     if (id.is_number())
-        return errors::bad_request("'id' is a number; ids are strings. --id-from id makes one of it");
+        return errors::bad_request(
+            "'id' is a number; ids are strings. --id-from id makes one of it");
     if (!id.is_undefined()) return errors::bad_request("'id' must be a string");
     if (options_.generate_ids) return replace_id(item, arena.copy(random_guid()), arena);
     if (!item.member("_id").is_undefined())
-        return errors::bad_request("the item has '_id' and no 'id', as in a dump of MongoDB: add --format mongo");
-    return errors::bad_request("the item has no 'id'; --id-from NAME takes it from a member, --generate-ids makes one up");
+        return errors::bad_request(
+            "the item has '_id' and no 'id', as in a dump of MongoDB: add --format mongo");
+    return errors::bad_request(
+        "the item has no 'id'; --id-from NAME takes it from a member, --generate-ids makes one up");
 }
 
 Result<PreparedItem> ItemConverter::prepare(std::string_view text) const {
@@ -75,7 +79,8 @@ Result<PreparedItem> ItemConverter::prepare(std::string_view text) const {
     TRY_STATUS(json::check_item_id(out.id));
     json::write(out.text, item, json::NumberForm::kAsWritten);
     if (out.text.size() > limits::kItemBytesMax)
-        return errors::bad_request(fmt::format("the item has {} bytes; a container takes 2 MB", out.text.size()));
+        return errors::bad_request(
+            fmt::format("the item has {} bytes; a container takes 2 MB", out.text.size()));
     out.partition_key = partition_key_header(container_, item);
     return out;
 }

@@ -28,7 +28,8 @@ struct ConversionOptions {
 /// Makes items of records. Immutable: any thread.
 class ItemConverter {
 public:
-    ItemConverter(ContainerInfo container, ConversionOptions options, std::optional<CsvConverter> csv)
+    ItemConverter(ContainerInfo container, ConversionOptions options,
+                  std::optional<CsvConverter> csv)
         : container_(std::move(container)), options_(std::move(options)), csv_(std::move(csv)) {}
 
     /// Errors begin with the record's line.

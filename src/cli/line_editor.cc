@@ -57,7 +57,8 @@ struct LineEditor::State {
             if ((i + 1) % per_line == 0) std::fputs("\n", stdout);
         }
         if (std::min(candidates.size(), kListedMax) % per_line != 0) std::fputs("\n", stdout);
-        if (candidates.size() > kListedMax) std::printf("... and %zu more\n", candidates.size() - kListedMax);
+        if (candidates.size() > kListedMax)
+            std::printf("... and %zu more\n", candidates.size() - kListedMax);
         std::fflush(stdout);
     }
 
@@ -68,12 +69,16 @@ struct LineEditor::State {
         std::string common = found.candidates.front();
         for (const auto& candidate : found.candidates) {
             size_t same = 0;
-            while (same < common.size() && same < candidate.size() && common[same] == candidate[same]) ++same;
+            while (same < common.size() && same < candidate.size() &&
+                   common[same] == candidate[same])
+                ++same;
             common.resize(same);
         }
-        if (found.candidates.size() == 1 && !common.ends_with('/') && !common.ends_with('.') && !common.ends_with('('))
+        if (found.candidates.size() == 1 && !common.ends_with('/') && !common.ends_with('.') &&
+            !common.ends_with('('))
             common += ' ';
-        const std::string typed = before.substr(before.size() - std::min(found.typed, before.size()));
+        const std::string typed =
+            before.substr(before.size() - std::min(found.typed, before.size()));
         if (common.size() > typed.size() || (found.candidates.size() == 1 && common != typed)) {
             el_deletestr(editor, static_cast<int>(typed.size()));
             el_insertstr(editor, common.c_str());
@@ -84,7 +89,8 @@ struct LineEditor::State {
     }
 };
 
-LineEditor::LineEditor(const std::string& history_file, Completer completer) : state_(std::make_unique<State>()) {
+LineEditor::LineEditor(const std::string& history_file, Completer completer)
+    : state_(std::make_unique<State>()) {
     std::setlocale(LC_CTYPE, "");
     state_->completer = std::move(completer);
     state_->history_file = history_file;
@@ -99,7 +105,8 @@ LineEditor::LineEditor(const std::string& history_file, Completer completer) : s
     history(state_->history, &event, H_SETUNIQUE, 1);
     if (!history_file.empty()) history(state_->history, &event, H_LOAD, history_file.c_str());
     el_set(state_->editor, EL_HIST, history, state_->history);
-    el_set(state_->editor, EL_ADDFN, "orrery-complete", "Complete what is being typed", State::complete);
+    el_set(state_->editor, EL_ADDFN, "orrery-complete", "Complete what is being typed",
+           State::complete);
     el_set(state_->editor, EL_ADDFN, "orrery-cancel", "Give up the line", State::cancel);
     el_set(state_->editor, EL_BIND, "^I", "orrery-complete", nullptr);
     el_set(state_->editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
@@ -113,7 +120,8 @@ LineEditor::LineEditor(const std::string& history_file, Completer completer) : s
 LineEditor::~LineEditor() {
     if (!state_->history_file.empty()) {
         std::error_code ignored;
-        std::filesystem::create_directories(std::filesystem::path(state_->history_file).parent_path(), ignored);
+        std::filesystem::create_directories(
+            std::filesystem::path(state_->history_file).parent_path(), ignored);
         const mode_t before = ::umask(0077);  // queries may hold what others should not read
         HistEvent event;
         history(state_->history, &event, H_SAVE, state_->history_file.c_str());
@@ -146,7 +154,8 @@ void LineEditor::remember(const std::string& entry) {
 std::vector<std::string> LineEditor::entries() const {
     std::vector<std::string> out;
     HistEvent event;
-    for (int more = ::history(state_->history, &event, H_LAST); more >= 0; more = ::history(state_->history, &event, H_PREV))
+    for (int more = ::history(state_->history, &event, H_LAST); more >= 0;
+         more = ::history(state_->history, &event, H_PREV))
         out.emplace_back(event.str);
     return out;
 }

@@ -10,8 +10,9 @@ namespace orrery::cli {
 
 /// What may stand at the cursor.
 struct Completion {
-    size_t typed = 0;                     ///< characters (ASCII) before the cursor that a candidate replaces
-    std::vector<std::string> candidates;  ///< sorted; a single one is completed by a blank unless it ends in / or .
+    size_t typed = 0;  ///< characters (ASCII) before the cursor that a candidate replaces
+    std::vector<std::string>
+        candidates;  ///< sorted; a single one is completed by a blank unless it ends in / or .
 };
 
 /// Reads lines from a terminal, with editing, history and completion. Owned by one thread; one at a

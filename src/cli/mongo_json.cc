@@ -32,21 +32,25 @@ std::string iso_date(int64_t milliseconds) {
     const auto time = static_cast<std::time_t>(seconds);
     std::tm parts{};
     ::gmtime_r(&time, &parts);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                       parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, rest);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
+                       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                       rest);
 }
 
 Error malformed(std::string_view type) {
-    return errors::bad_request(fmt::format("a value of the type {} is not written as MongoDB writes it", type));
+    return errors::bad_request(
+        fmt::format("a value of the type {} is not written as MongoDB writes it", type));
 }
 
 /// A number where a double holds every digit; else the text itself.
 Value number_or_text(std::string_view text, Arena& arena) {
     constexpr size_t kDigitsMax = 15;
     size_t digits = 0;
-    for (const char c : text.substr(0, text.find_first_of("eE"))) digits += c >= '0' && c <= '9' ? 1 : 0;
+    for (const char c : text.substr(0, text.find_first_of("eE")))
+        digits += c >= '0' && c <= '9' ? 1 : 0;
     const auto parsed = json::parse(text, arena);
-    if (parsed.ok() && parsed->is_number() && (digits <= kDigitsMax || parsed->is_int64())) return *parsed;
+    if (parsed.ok() && parsed->is_number() && (digits <= kDigitsMax || parsed->is_int64()))
+        return *parsed;
     return Value::string(arena.copy(text));
 }
 
@@ -77,7 +81,8 @@ Result<Value> binary_of(const Value& value, const Value& legacy_type, Arena& are
         subtype = value.member("subType");
     }
     if (!base64.is_string()) return malformed("$binary");
-    const bool uuid = subtype.is_string() && (subtype.as_string() == "04" || subtype.as_string() == "4");
+    const bool uuid =
+        subtype.is_string() && (subtype.as_string() == "04" || subtype.as_string() == "4");
     const auto bytes = base64_decode(base64.as_string());
     if (!bytes.has_value()) return malformed("$binary");
     if (!uuid || bytes->size() != 16) return base64;
@@ -88,8 +93,9 @@ Result<Value> binary_of(const Value& value, const Value& legacy_type, Arena& are
 
 Result<Value> regex_of(const Value& pattern, const Value& options, Arena& arena) {
     if (!pattern.is_string()) return malformed("$regularExpression");
-    return Value::string(arena.copy(fmt::format("/{}/{}", pattern.as_string(),
-                                                options.is_string() ? options.as_string() : std::string_view())));
+    return Value::string(
+        arena.copy(fmt::format("/{}/{}", pattern.as_string(),
+                               options.is_string() ? options.as_string() : std::string_view())));
 }
 
 Result<Value> convert(const Value& value, Arena& arena);
@@ -168,14 +174,17 @@ Result<Value> convert(const Value& value, Arena& arena) {
 
 Result<Value> id_text(const Value& id, Arena& arena) {
     if (id.is_string()) return id;
-    if (id.is_number()) return Value::string(arena.copy(json::to_text(id, json::NumberForm::kCanonical)));
+    if (id.is_number())
+        return Value::string(arena.copy(json::to_text(id, json::NumberForm::kCanonical)));
     return errors::bad_request(
         "'_id' is neither a text, an ObjectId nor a number; name the member to use with --id-from");
 }
 
 }  // namespace
 
-Result<Value> mongo_to_json(const Value& item, Arena& arena) { return convert(item, arena); }
+Result<Value> mongo_to_json(const Value& item, Arena& arena) {
+    return convert(item, arena);
+}
 
 Result<Value> mongo_id_to_id(const Value& plain, Arena& arena) {
     if (!plain.is_object() || plain.member("_id").is_undefined()) return plain;
@@ -187,7 +196,8 @@ Result<Value> mongo_id_to_id(const Value& plain, Arena& arena) {
         } else if (member.name == "id") {
             if (member.value.is_string() && member.value.as_string() == id.as_string()) continue;
             return errors::bad_request(
-                "the item has both '_id' and 'id', and only one can become its id; choose with --id-from id or --id-from _id");
+                "the item has both '_id' and 'id', and only one can become its id; choose with "
+                "--id-from id or --id-from _id");
         } else {
             members.push_back(member);
         }

@@ -7,8 +7,8 @@
 
 namespace orrery::cli {
 
-/// An item of a MongoDB dump (mongoexport: extended JSON, version 1 and 2, relaxed and canonical) as
-/// plain JSON:
+/// An item of a MongoDB dump (mongoexport: extended JSON, version 1 and 2, relaxed and canonical)
+/// as plain JSON:
 ///
 ///   $oid, $symbol, $uuid, $code          the text
 ///   $date                                 ISO 8601 in UTC with milliseconds

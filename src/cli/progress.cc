@@ -52,9 +52,12 @@ Progress::Progress(std::string label, const Clock& clock)
       on_terminal_(::isatty(STDERR_FILENO) == 1),
       begun_us_(clock.monotonic_us()) {}
 
-Progress::~Progress() { wipe(); }
+Progress::~Progress() {
+    wipe();
+}
 
-std::string Progress::line(std::string_view label, const ProgressFigures& figures, int64_t elapsed_us, size_t width) {
+std::string Progress::line(std::string_view label, const ProgressFigures& figures,
+                           int64_t elapsed_us, size_t width) {
     const double seconds = std::max(static_cast<double>(elapsed_us) / 1e6, 0.001);
     std::string out = fmt::format("{}  ", label);
     if (figures.fraction >= 0) {
@@ -63,13 +66,18 @@ std::string Progress::line(std::string_view label, const ProgressFigures& figure
         out.append("[").append(std::string(full, '#')).append(std::string(kBarColumns - full, '.'));
         out += fmt::format("] {:3.0f} %  ", part * 100);
     }
-    out += fmt::format("{} items  {}/s", with_commas(figures.items),
-                       with_commas(static_cast<uint64_t>(static_cast<double>(figures.items) / seconds)));
+    out += fmt::format(
+        "{} items  {}/s", with_commas(figures.items),
+        with_commas(static_cast<uint64_t>(static_cast<double>(figures.items) / seconds)));
     if (figures.bytes > 0)
-        out += fmt::format("  {}/s", bytes_text(static_cast<uint64_t>(static_cast<double>(figures.bytes) / seconds)));
+        out += fmt::format(
+            "  {}/s",
+            bytes_text(static_cast<uint64_t>(static_cast<double>(figures.bytes) / seconds)));
     if (figures.fraction > 0.001 && figures.fraction < 1)
-        out += fmt::format("  {} left", duration_text(static_cast<int64_t>(static_cast<double>(elapsed_us) *
-                                                                            (1 - figures.fraction) / figures.fraction)));
+        out += fmt::format(
+            "  {} left",
+            duration_text(static_cast<int64_t>(static_cast<double>(elapsed_us) *
+                                               (1 - figures.fraction) / figures.fraction)));
     if (figures.throttled > 0) out += fmt::format("  {} throttled", with_commas(figures.throttled));
     return fit_columns(out, width);
 }
@@ -81,8 +89,9 @@ void Progress::show(const ProgressFigures& figures) {
     drawn_us_ = now;
     any_ = true;
     winsize size{};
-    const size_t width =
-        ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size_t{size.ws_col} - 1 : 79;
+    const size_t width = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+                             ? size_t{size.ws_col} - 1
+                             : 79;
     fmt::print(stderr, "\r\x1b[K{}", line(label_, figures, now - begun_us_, width));
     std::fflush(stderr);
 }

@@ -33,7 +33,8 @@ public:
     void wipe();
 
     /// The line itself, for a terminal of `width` columns.
-    static std::string line(std::string_view label, const ProgressFigures& figures, int64_t elapsed_us, size_t width);
+    static std::string line(std::string_view label, const ProgressFigures& figures,
+                            int64_t elapsed_us, size_t width);
 
 private:
     const std::string label_;

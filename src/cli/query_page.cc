@@ -15,10 +15,12 @@ constexpr int kCrossPartitionNotServable = 1004;
 
 /// Whether the text uses the parameter, as a whole word.
 bool mentions(std::string_view text, std::string_view parameter) {
-    for (size_t at = text.find(parameter); at != std::string_view::npos; at = text.find(parameter, at + 1)) {
+    for (size_t at = text.find(parameter); at != std::string_view::npos;
+         at = text.find(parameter, at + 1)) {
         const size_t end = at + parameter.size();
         const char after = end < text.size() ? text[end] : ' ';
-        if (!(after == '_' || (after >= '0' && after <= '9') || (after >= 'A' && after <= 'Z') || (after >= 'a' && after <= 'z')))
+        if (!(after == '_' || (after >= '0' && after <= '9') || (after >= 'A' && after <= 'Z') ||
+              (after >= 'a' && after <= 'z')))
             return true;
     }
     return false;
@@ -31,7 +33,8 @@ std::string decoded(std::string_view header) {
 
 }  // namespace
 
-QueryCursor::QueryCursor(AccountClient& client, ContainerName container, QueryText query, QueryOptions options)
+QueryCursor::QueryCursor(AccountClient& client, ContainerName container, QueryText query,
+                         QueryOptions options)
     : client_(client), container_(std::move(container)), options_(options) {
     body_ = R"({"query":)";
     json::write_string(body_, query.text);
@@ -68,13 +71,16 @@ Result<QueryPage> QueryCursor::next(std::vector<QueryProblem>* problems) {
     const SystemClock clock;
     const int64_t begun_us = clock.monotonic_us();
     TRY(auto answer, request());
-    if (answer.status == 400 && answer.sub_status() == kCrossPartitionNotServable && range_id_.empty()) {
+    if (answer.status == 400 && answer.sub_status() == kCrossPartitionNotServable &&
+        range_id_.empty()) {
         TRY(const auto ranges, read_ranges(client_, container_));
         if (ranges.size() > 1)
-            return errors::bad_request(fmt::format(
-                "{} has {} physical partitions, and this account's gateway does not merge such a query over them (ORDER BY, "
-                "GROUP BY, DISTINCT, aggregates). Name one partition key value in the WHERE clause, or use an SDK.",
-                container_.text(), ranges.size()));
+            return errors::bad_request(
+                fmt::format("{} has {} physical partitions, and this account's gateway does not "
+                            "merge such a query over them (ORDER BY, "
+                            "GROUP BY, DISTINCT, aggregates). Name one partition key value in the "
+                            "WHERE clause, or use an SDK.",
+                            container_.text(), ranges.size()));
         range_id_ = ranges.front().id;
         TRY(answer, request());
     }

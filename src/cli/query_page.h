@@ -14,7 +14,8 @@ namespace orrery::cli {
 
 struct QueryText {
     std::string text;
-    std::map<std::string, std::string> parameters;  ///< "@name" to JSON; only those the text mentions are sent
+    std::map<std::string, std::string>
+        parameters;  ///< "@name" to JSON; only those the text mentions are sent
 };
 
 struct QueryOptions {
@@ -39,12 +40,13 @@ struct QueryPage {
 /// A query being read page by page. Owned by one thread.
 class QueryCursor {
 public:
-    QueryCursor(AccountClient& client, ContainerName container, QueryText query, QueryOptions options);
+    QueryCursor(AccountClient& client, ContainerName container, QueryText query,
+                QueryOptions options);
 
     bool at_end() const { return at_end_; }
-    /// The next page. A query that the gateway does not serve over several partitions is sent to the
-    /// one partition there is; with several, the error says what to do. Errors of the query itself
-    /// are in `problems`.
+    /// The next page. A query that the gateway does not serve over several partitions is sent to
+    /// the one partition there is; with several, the error says what to do. Errors of the query
+    /// itself are in `problems`.
     Result<QueryPage> next(std::vector<QueryProblem>* problems = nullptr);
 
 private:

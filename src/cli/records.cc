@@ -22,7 +22,9 @@ Error at_line(uint64_t line, std::string_view what) {
     return errors::bad_request(fmt::format("Line {}: {}", line, what));
 }
 
-bool is_space(int byte) { return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'; }
+bool is_space(int byte) {
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
 
 class JsonRecords final : public RecordReader {
 public:
@@ -35,13 +37,15 @@ public:
             if (source_.peek() == ']') {
                 source_.get();
                 skip_space();
-                if (source_.peek() >= 0) return at_line(line_, "There is more after the end of the array.");
+                if (source_.peek() >= 0)
+                    return at_line(line_, "There is more after the end of the array.");
                 return ended();
             }
             if (!first_) {
                 if (source_.peek() != ',')
-                    return source_.peek() < 0 ? at_line(line_, "The array is not closed: the file is cut off.")
-                                              : at_line(line_, "A comma is missing between two elements.");
+                    return source_.peek() < 0
+                               ? at_line(line_, "The array is not closed: the file is cut off.")
+                               : at_line(line_, "A comma is missing between two elements.");
                 take();
                 skip_space();
             }
@@ -103,15 +107,20 @@ private:
             if (byte < 0) {
                 if (!source_.status().ok()) return source_.status().clone();
                 if (depth > 0 || in_string)
-                    return at_line(out.line, "The item that begins here is not complete: the file is cut off.");
+                    return at_line(
+                        out.line,
+                        "The item that begins here is not complete: the file is cut off.");
                 break;
             }
-            if (depth == 0 && !in_string && !out.text.empty() && (is_space(byte) || byte == ',' || byte == ']'))
+            if (depth == 0 && !in_string && !out.text.empty() &&
+                (is_space(byte) || byte == ',' || byte == ']'))
                 break;
             out.text.push_back(static_cast<char>(byte));
             take();
             if (out.text.size() > kRecordBytesMax)
-                return at_line(out.line, "The item that begins here is larger than 16 MB; a container takes 2 MB.");
+                return at_line(
+                    out.line,
+                    "The item that begins here is larger than 16 MB; a container takes 2 MB.");
             if (in_string) {
                 if (byte == '\\' && source_.peek() >= 0)
                     out.text.push_back(static_cast<char>(take()));
@@ -179,7 +188,8 @@ private:
             const int byte = source_.get();
             if (byte < 0) {
                 if (!source_.status().ok()) return source_.status().clone();
-                if (in_quotes) return at_line(out.line, "A quoted field that begins here is never closed.");
+                if (in_quotes)
+                    return at_line(out.line, "A quoted field that begins here is never closed.");
                 break;
             }
             if (byte == '\n') {
@@ -189,7 +199,9 @@ private:
             if (byte == '"' && quotes_ == Quotes::kSpanLines) in_quotes = !in_quotes;
             out.text.push_back(static_cast<char>(byte));
             if (out.text.size() > kRecordBytesMax)
-                return at_line(out.line, "The record that begins here is larger than 16 MB. Is a quote missing?");
+                return at_line(
+                    out.line,
+                    "The record that begins here is larger than 16 MB. Is a quote missing?");
         }
         if (out.text.ends_with('\r')) out.text.pop_back();
         return true;
@@ -213,8 +225,10 @@ Result<std::unique_ptr<Source>> Source::open(const std::string& path) {
     out->fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat facts {};
     if (out->fd_ < 0 || ::fstat(out->fd_, &facts) != 0)
-        return errors::bad_request(fmt::format("'{}' cannot be read: {}.", path, std::strerror(errno)));
-    if (S_ISDIR(facts.st_mode)) return errors::bad_request(fmt::format("'{}' is a folder, not a file.", path));
+        return errors::bad_request(
+            fmt::format("'{}' cannot be read: {}.", path, std::strerror(errno)));
+    if (S_ISDIR(facts.st_mode))
+        return errors::bad_request(fmt::format("'{}' is a folder, not a file.", path));
     out->is_file_ = S_ISREG(facts.st_mode);
     if (out->is_file_) {
         out->size_ = static_cast<uint64_t>(facts.st_size);
@@ -246,21 +260,26 @@ bool Source::refill() {
     do {
         n = ::read(fd_, buffer_.data(), buffer_.size());
     } while (n < 0 && errno == EINTR);
-    if (n < 0) status_ = Status(errors::bad_request(fmt::format("'{}' cannot be read: {}.", path_, std::strerror(errno))));
+    if (n < 0)
+        status_ = Status(errors::bad_request(
+            fmt::format("'{}' cannot be read: {}.", path_, std::strerror(errno))));
     buffer_.resize(n < 0 ? 0 : static_cast<size_t>(n));
     return n > 0;
 }
 
 Status Source::seek(uint64_t offset) {
     if (!is_file_ || ::lseek(fd_, static_cast<off_t>(offset), SEEK_SET) < 0)
-        return Status(errors::bad_request(fmt::format("'{}' cannot be read from its middle.", path_)));
+        return Status(
+            errors::bad_request(fmt::format("'{}' cannot be read from its middle.", path_)));
     buffer_.clear();
     at_ = 0;
     base_ = offset;
     return {};
 }
 
-std::unique_ptr<RecordReader> json_records(Source& source) { return std::make_unique<JsonRecords>(source); }
+std::unique_ptr<RecordReader> json_records(Source& source) {
+    return std::make_unique<JsonRecords>(source);
+}
 std::unique_ptr<RecordReader> line_records(Source& source) {
     return std::make_unique<LineRecords>(source, LineRecords::Quotes::kPlain);
 }

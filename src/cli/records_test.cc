@@ -15,7 +15,10 @@ using ::testing::HasSubstr;
 
 class RecordsTest : public ::testing::Test {
 protected:
-    void SetUp() override { path_ = ::testing::TempDir() + "records_" + ::testing::UnitTest::GetInstance()->current_test_info()->name(); }
+    void SetUp() override {
+        path_ = ::testing::TempDir() + "records_" +
+                ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    }
     void TearDown() override { std::remove(path_.c_str()); }
 
     std::unique_ptr<Source> source(const std::string& text) {
@@ -45,8 +48,10 @@ protected:
 };
 
 TEST_F(RecordsTest, JsonArraysAndSequences) {
-    EXPECT_THAT(json(R"([{"a":"]}"},{"b":[1,{}]}  , 3 ,"x\"y"])"), ElementsAre(R"({"a":"]}"})", R"({"b":[1,{}]})", "3", R"("x\"y")"));
-    EXPECT_THAT(json("{\"a\":1}\n\n {\"b\":2}{\"c\":3}\n"), ElementsAre("{\"a\":1}", "{\"b\":2}", "{\"c\":3}"));
+    EXPECT_THAT(json(R"([{"a":"]}"},{"b":[1,{}]}  , 3 ,"x\"y"])"),
+                ElementsAre(R"({"a":"]}"})", R"({"b":[1,{}]})", "3", R"("x\"y")"));
+    EXPECT_THAT(json("{\"a\":1}\n\n {\"b\":2}{\"c\":3}\n"),
+                ElementsAre("{\"a\":1}", "{\"b\":2}", "{\"c\":3}"));
     EXPECT_THAT(json("\xEF\xBB\xBF[1]"), ElementsAre("1"));
     EXPECT_THAT(json("[]"), ElementsAre());
     EXPECT_THAT(json(""), ElementsAre());
@@ -72,14 +77,16 @@ TEST_F(RecordsTest, ReadsAcrossPieces) {
     std::string text = "[";
     std::vector<std::string> expected;
     for (int i = 0; i < 20'000; ++i) {
-        expected.push_back("{\"n\":" + std::to_string(i) + ",\"text\":\"" + std::string(static_cast<size_t>(i % 97), 'y') + "\"}");
+        expected.push_back("{\"n\":" + std::to_string(i) + ",\"text\":\"" +
+                           std::string(static_cast<size_t>(i % 97), 'y') + "\"}");
         text += (i == 0 ? "" : ",\n") + expected.back();
     }
     EXPECT_EQ(json(text + "]"), expected);
 }
 
 TEST_F(RecordsTest, ResumesAfterARecord) {
-    for (const char* text : {"[{\"a\":1},\n{\"b\":2},\n{\"c\":3}]", "{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n"}) {
+    for (const char* text :
+         {"[{\"a\":1},\n{\"b\":2},\n{\"c\":3}]", "{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n"}) {
         const auto first = source(text);
         const auto reader = json_records(*first);
         Record record;
@@ -96,7 +103,9 @@ TEST_F(RecordsTest, ResumesAfterARecord) {
 }
 
 TEST_F(RecordsTest, CsvRecordsSpanLinesInQuotes) {
-    const auto opened = source("\xEF\xBB\xBF" "a,b\r\n1,\"two\nlines \"\"quoted\"\"\"\r\n\r\n3,4");
+    const auto opened = source(
+        "\xEF\xBB\xBF"
+        "a,b\r\n1,\"two\nlines \"\"quoted\"\"\"\r\n\r\n3,4");
     const auto reader = csv_records(*opened);
     EXPECT_THAT(all(*reader), ElementsAre("a,b", "1,\"two\nlines \"\"quoted\"\"\"", "3,4"));
 }

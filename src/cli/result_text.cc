@@ -20,8 +20,9 @@ constexpr size_t kOneLineMax = 80;
 void append_pretty(std::string& out, const json::Value& value, size_t indent) {
     const std::string inner(indent + 2, ' ');
     if (value.is_array() && !value.elements().empty()) {
-        const bool scalars = std::all_of(value.elements().begin(), value.elements().end(),
-                                         [](const json::Value& element) { return element.is_scalar(); });
+        const bool scalars =
+            std::all_of(value.elements().begin(), value.elements().end(),
+                        [](const json::Value& element) { return element.is_scalar(); });
         if (const std::string line = json::to_text(value); scalars && line.size() <= kOneLineMax) {
             out += line;
             return;
@@ -67,15 +68,20 @@ Result<ResultFormat> parse_result_format(std::string_view text) {
     if (text == "json") return ResultFormat::kJson;
     if (text == "jsonl") return ResultFormat::kJsonLines;
     if (text == "csv") return ResultFormat::kCsv;
-    return errors::bad_request(fmt::format("The format '{}' is none of table, json, jsonl, csv.", text));
+    return errors::bad_request(
+        fmt::format("The format '{}' is none of table, json, jsonl, csv.", text));
 }
 
 std::string_view result_format_name(ResultFormat format) {
     switch (format) {
-        case ResultFormat::kTable: return "table";
-        case ResultFormat::kJson: return "json";
-        case ResultFormat::kJsonLines: return "jsonl";
-        case ResultFormat::kCsv: return "csv";
+        case ResultFormat::kTable:
+            return "table";
+        case ResultFormat::kJson:
+            return "json";
+        case ResultFormat::kJsonLines:
+            return "jsonl";
+        case ResultFormat::kCsv:
+            return "csv";
     }
     return "";
 }
@@ -113,15 +119,18 @@ std::string ResultWriter::table(const std::vector<json::Value>& rows) const {
         if (!row.is_object()) add("value");
         if (row.is_object())
             for (const json::Member& member : row.members())
-                if (options_.system_properties || !json::is_system_property(member.name)) add(member.name);
+                if (options_.system_properties || !json::is_system_property(member.name))
+                    add(member.name);
     }
-    if (columns.empty()) return rows.empty() ? "" : fmt::format("({} rows without columns)\n", rows.size());
+    if (columns.empty())
+        return rows.empty() ? "" : fmt::format("({} rows without columns)\n", rows.size());
     std::vector<std::vector<std::string>> cells;
     for (const json::Value& row : rows) {
         cells.emplace_back();
         for (TableColumn& column : columns) {
             const json::Value value = member_of(row, column.heading);
-            if (!value.is_undefined() && !value.is_number() && !value.is_null()) column.right_aligned = false;
+            if (!value.is_undefined() && !value.is_number() && !value.is_null())
+                column.right_aligned = false;
             cells.back().push_back(cell_text(value));
         }
     }
@@ -157,7 +166,8 @@ std::string ResultWriter::csv(const std::vector<json::Value>& rows) {
     for (const auto& row : flat) {
         for (size_t i = 0; i < columns.size(); ++i) {
             if (i > 0) out += ',';
-            if (const auto found = row.find(columns[i]); found != row.end()) append_csv_value(out, found->second, ',');
+            if (const auto found = row.find(columns[i]); found != row.end())
+                append_csv_value(out, found->second, ',');
         }
         out += "\r\n";
     }

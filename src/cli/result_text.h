@@ -22,8 +22,8 @@ struct ResultOptions {
     size_t width = 0;                ///< of the terminal; 0: tables are not cut
 };
 
-/// Writes pages of rows one after the other. CSV has its header line once, from the first page: later
-/// pages with other columns begin a new table.
+/// Writes pages of rows one after the other. CSV has its header line once, from the first page:
+/// later pages with other columns begin a new table.
 class ResultWriter {
 public:
     explicit ResultWriter(ResultOptions options) : options_(options) {}

@@ -61,10 +61,12 @@ int run_script(detail::ShellSession& session, const ShellOptions& options) {
         }
         pending += line + "\n";
         bool go_on = true;
-        for (const std::string& statement : take_statements(pending)) go_on = go_on && run(statement);
+        for (const std::string& statement : take_statements(pending))
+            go_on = go_on && run(statement);
         if (!go_on) break;
     }
-    if (!pending.empty() && (failures == 0 || options.keep_going) && !session.leaving() && !interrupted()) {
+    if (!pending.empty() && (failures == 0 || options.keep_going) && !session.leaving() &&
+        !interrupted()) {
         pending += "\n;";
         for (const std::string& statement : take_statements(pending)) run(statement);
     }
@@ -73,7 +75,8 @@ int run_script(detail::ShellSession& session, const ShellOptions& options) {
 }
 
 int run_interactive(detail::ShellSession& session) {
-    LineEditor editor(history_path(), [&](std::string_view before) { return session.complete(before); });
+    LineEditor editor(history_path(),
+                      [&](std::string_view before) { return session.complete(before); });
     session.use_history([&] { return editor.entries(); });
     session.welcome();
     std::string pending;
@@ -81,7 +84,8 @@ int run_interactive(detail::ShellSession& session) {
     while (!session.leaving()) {
         clear_interrupt();
         const std::string prompt = session.prompt();
-        const std::string more = prompt.size() > 5 ? std::string(prompt.size() - 5, ' ') + "...> " : "...> ";
+        const std::string more =
+            prompt.size() > 5 ? std::string(prompt.size() - 5, ' ') + "...> " : "...> ";
         switch (editor.read(pending.empty() ? prompt : more, line)) {
             case LineEditor::Outcome::kEnd:
                 fmt::print("\n");
@@ -115,12 +119,14 @@ int run_interactive(detail::ShellSession& session) {
 Status add_parameter(std::string_view text, std::map<std::string, std::string>& parameters) {
     const size_t equals = text.find('=');
     if (equals == std::string_view::npos || equals < 2 || text[0] != '@')
-        return Status(errors::bad_request(fmt::format("The parameter '{}' is not of the form @name=VALUE.", text)));
+        return Status(errors::bad_request(
+            fmt::format("The parameter '{}' is not of the form @name=VALUE.", text)));
     const std::string_view value = text.substr(equals + 1);
     json::Arena arena;
     std::string json_text(value);
     if (!json::parse(value, arena).ok()) {
-        if (!is_valid_utf8(value)) return Status(errors::bad_request("The parameter's value is not UTF-8."));
+        if (!is_valid_utf8(value))
+            return Status(errors::bad_request("The parameter's value is not UTF-8."));
         json_text.clear();
         json::write_string(json_text, value);
     }
@@ -129,7 +135,8 @@ Status add_parameter(std::string_view text, std::map<std::string, std::string>& 
 }
 
 int run_shell(const ShellOptions& options, const AccountClient::Shared& account) {
-    const bool interactive = options.statements.empty() && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+    const bool interactive =
+        options.statements.empty() && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
     detail::ShellSession session(options, account, interactive);
     if (const Status ready = session.open(); !ready.ok()) {
         fmt::print(stderr, "orrery: {}\n", ready.error().message);

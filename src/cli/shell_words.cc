@@ -12,28 +12,34 @@ constexpr size_t kPathsMax = 500;
 constexpr size_t kPathDepthMax = 5;
 
 bool is_word_character(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '@' || static_cast<unsigned char>(c) >= 0x80;
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '@' ||
+           static_cast<unsigned char>(c) >= 0x80;
 }
 
 bool is_name(std::string_view text) {
     if (text.empty() || (std::isdigit(static_cast<unsigned char>(text[0])) != 0)) return false;
-    return std::all_of(text.begin(), text.end(), [](char c) { return is_word_character(c) && c != '@'; });
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return is_word_character(c) && c != '@'; });
 }
 
 /// Case-sensitive where the candidate is a name of the user's.
-Completion matching(std::string_view typed, const std::vector<std::string>& candidates, bool ignore_case) {
+Completion matching(std::string_view typed, const std::vector<std::string>& candidates,
+                    bool ignore_case) {
     Completion out;
     out.typed = typed.size();
     for (const std::string& candidate : candidates) {
         const std::string_view head = std::string_view(candidate).substr(0, typed.size());
-        if (ignore_case ? equals_ignore_case(head, typed) : head == typed) out.candidates.push_back(candidate);
+        if (ignore_case ? equals_ignore_case(head, typed) : head == typed)
+            out.candidates.push_back(candidate);
     }
     std::sort(out.candidates.begin(), out.candidates.end());
-    out.candidates.erase(std::unique(out.candidates.begin(), out.candidates.end()), out.candidates.end());
+    out.candidates.erase(std::unique(out.candidates.begin(), out.candidates.end()),
+                         out.candidates.end());
     return out;
 }
 
-/// The next step of each path that begins with `typed`: "address." for a group, "address.city" for a leaf.
+/// The next step of each path that begins with `typed`: "address." for a group, "address.city" for
+/// a leaf.
 std::vector<std::string> next_steps(const std::vector<std::string>& paths, std::string_view typed) {
     std::vector<std::string> out;
     for (const std::string& path : paths) {
@@ -96,18 +102,109 @@ std::vector<std::string> split_words(std::string_view line) {
 }
 
 const std::vector<std::string>& query_words() {
-    static const std::vector<std::string> words = {
-        "SELECT", "VALUE", "DISTINCT", "TOP", "FROM", "WHERE", "JOIN", "IN", "ORDER BY", "GROUP BY", "OFFSET", "LIMIT", "ASC",
-        "DESC", "AND", "OR", "NOT", "BETWEEN", "LIKE", "EXISTS", "ARRAY", "AS", "null", "true", "false", "undefined",
-        "ABS(", "ACOS(", "ARRAY_CONCAT(", "ARRAY_CONTAINS(", "ARRAY_LENGTH(", "ARRAY_SLICE(", "ASIN(", "ATAN(", "AVG(",
-        "CEILING(", "CHOOSE(", "CONCAT(", "CONTAINS(", "COS(", "COUNT(", "DateTimeAdd(", "DateTimeBin(", "DateTimeDiff(",
-        "DateTimeFromParts(", "DateTimePart(", "DateTimeToTicks(", "DateTimeToTimestamp(", "ENDSWITH(", "EXP(", "FLOOR(",
-        "GetCurrentDateTime(", "GetCurrentTimestamp(", "IIF(", "INDEX_OF(", "IS_ARRAY(", "IS_BOOL(", "IS_DEFINED(",
-        "IS_INTEGER(", "IS_NULL(", "IS_NUMBER(", "IS_OBJECT(", "IS_PRIMITIVE(", "IS_STRING(", "LEFT(", "LENGTH(", "LOG(",
-        "LOWER(", "LTRIM(", "MAX(", "MIN(", "ObjectToArray(", "PI(", "POWER(", "RegexMatch(", "REPLACE(", "REPLICATE(",
-        "REVERSE(", "RIGHT(", "ROUND(", "RTRIM(", "SetIntersect(", "SetUnion(", "SIGN(", "SIN(", "SQRT(", "STARTSWITH(",
-        "ST_DISTANCE(", "ST_INTERSECTS(", "ST_ISVALID(", "ST_WITHIN(", "StringEquals(", "StringToArray(", "StringToBoolean(",
-        "StringToNumber(", "StringToObject(", "SUBSTRING(", "SUM(", "TAN(", "ToString(", "TRIM(", "TRUNC(", "UPPER("};
+    static const std::vector<std::string> words = {"SELECT",
+                                                   "VALUE",
+                                                   "DISTINCT",
+                                                   "TOP",
+                                                   "FROM",
+                                                   "WHERE",
+                                                   "JOIN",
+                                                   "IN",
+                                                   "ORDER BY",
+                                                   "GROUP BY",
+                                                   "OFFSET",
+                                                   "LIMIT",
+                                                   "ASC",
+                                                   "DESC",
+                                                   "AND",
+                                                   "OR",
+                                                   "NOT",
+                                                   "BETWEEN",
+                                                   "LIKE",
+                                                   "EXISTS",
+                                                   "ARRAY",
+                                                   "AS",
+                                                   "null",
+                                                   "true",
+                                                   "false",
+                                                   "undefined",
+                                                   "ABS(",
+                                                   "ACOS(",
+                                                   "ARRAY_CONCAT(",
+                                                   "ARRAY_CONTAINS(",
+                                                   "ARRAY_LENGTH(",
+                                                   "ARRAY_SLICE(",
+                                                   "ASIN(",
+                                                   "ATAN(",
+                                                   "AVG(",
+                                                   "CEILING(",
+                                                   "CHOOSE(",
+                                                   "CONCAT(",
+                                                   "CONTAINS(",
+                                                   "COS(",
+                                                   "COUNT(",
+                                                   "DateTimeAdd(",
+                                                   "DateTimeBin(",
+                                                   "DateTimeDiff(",
+                                                   "DateTimeFromParts(",
+                                                   "DateTimePart(",
+                                                   "DateTimeToTicks(",
+                                                   "DateTimeToTimestamp(",
+                                                   "ENDSWITH(",
+                                                   "EXP(",
+                                                   "FLOOR(",
+                                                   "GetCurrentDateTime(",
+                                                   "GetCurrentTimestamp(",
+                                                   "IIF(",
+                                                   "INDEX_OF(",
+                                                   "IS_ARRAY(",
+                                                   "IS_BOOL(",
+                                                   "IS_DEFINED(",
+                                                   "IS_INTEGER(",
+                                                   "IS_NULL(",
+                                                   "IS_NUMBER(",
+                                                   "IS_OBJECT(",
+                                                   "IS_PRIMITIVE(",
+                                                   "IS_STRING(",
+                                                   "LEFT(",
+                                                   "LENGTH(",
+                                                   "LOG(",
+                                                   "LOWER(",
+                                                   "LTRIM(",
+                                                   "MAX(",
+                                                   "MIN(",
+                                                   "ObjectToArray(",
+                                                   "PI(",
+                                                   "POWER(",
+                                                   "RegexMatch(",
+                                                   "REPLACE(",
+                                                   "REPLICATE(",
+                                                   "REVERSE(",
+                                                   "RIGHT(",
+                                                   "ROUND(",
+                                                   "RTRIM(",
+                                                   "SetIntersect(",
+                                                   "SetUnion(",
+                                                   "SIGN(",
+                                                   "SIN(",
+                                                   "SQRT(",
+                                                   "STARTSWITH(",
+                                                   "ST_DISTANCE(",
+                                                   "ST_INTERSECTS(",
+                                                   "ST_ISVALID(",
+                                                   "ST_WITHIN(",
+                                                   "StringEquals(",
+                                                   "StringToArray(",
+                                                   "StringToBoolean(",
+                                                   "StringToNumber(",
+                                                   "StringToObject(",
+                                                   "SUBSTRING(",
+                                                   "SUM(",
+                                                   "TAN(",
+                                                   "ToString(",
+                                                   "TRIM(",
+                                                   "TRUNC(",
+                                                   "UPPER("};
     return words;
 }
 
@@ -125,7 +222,8 @@ Completion complete_line(std::string_view before, const CompletionContext& conte
     size_t chain = begin;
     while (chain > 0 && (is_word_character(before[chain - 1]) || before[chain - 1] == '.')) --chain;
     const std::string_view whole = before.substr(chain);
-    if (const size_t dot = whole.find('.'); dot != std::string_view::npos && is_name(whole.substr(0, dot))) {
+    if (const size_t dot = whole.find('.');
+        dot != std::string_view::npos && is_name(whole.substr(0, dot))) {
         const std::string_view typed = whole.substr(dot + 1);
         return matching(typed, next_steps(context.paths, typed), false);
     }
@@ -137,11 +235,13 @@ Completion complete_line(std::string_view before, const CompletionContext& conte
 
 namespace {
 
-void collect(const json::Value& value, const std::string& path, size_t depth, std::vector<std::string>& out) {
+void collect(const json::Value& value, const std::string& path, size_t depth,
+             std::vector<std::string>& out) {
     if (!value.is_object() || depth > kPathDepthMax) return;
     for (const json::Member& member : value.members()) {
         if (!is_name(member.name)) continue;  // needs brackets and quotes in a query
-        const std::string name = path.empty() ? std::string(member.name) : path + "." + std::string(member.name);
+        const std::string name =
+            path.empty() ? std::string(member.name) : path + "." + std::string(member.name);
         if (out.size() >= kPathsMax) return;
         if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
         collect(member.value, name, depth + 1, out);
@@ -150,6 +250,8 @@ void collect(const json::Value& value, const std::string& path, size_t depth, st
 
 }  // namespace
 
-void collect_paths(const json::Value& item, std::vector<std::string>& out) { collect(item, "", 1, out); }
+void collect_paths(const json::Value& item, std::vector<std::string>& out) {
+    collect(item, "", 1, out);
+}
 
 }  // namespace orrery::cli

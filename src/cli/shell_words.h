@@ -20,10 +20,10 @@ std::vector<std::string> split_words(std::string_view line);
 const std::vector<std::string>& query_words();
 
 struct CompletionContext {
-    std::vector<std::string> commands;     ///< ".use", …
-    std::vector<std::string> containers;   ///< "shop/orders"
-    std::vector<std::string> paths;        ///< "customer", "address.city": paths of the container's data
-    std::vector<std::string> parameters;   ///< "@name"
+    std::vector<std::string> commands;    ///< ".use", …
+    std::vector<std::string> containers;  ///< "shop/orders"
+    std::vector<std::string> paths;  ///< "customer", "address.city": paths of the container's data
+    std::vector<std::string> parameters;  ///< "@name"
 };
 /// What may stand at the end of `before`. Paths follow an alias and a dot.
 Completion complete_line(std::string_view before, const CompletionContext& context);

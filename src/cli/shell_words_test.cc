@@ -16,7 +16,8 @@ using ::testing::IsEmpty;
 
 TEST(StatementsTest, EndAtSemicolonsOutsideStrings) {
     std::string text = "SELECT ';' FROM c; SELECT \"a\\\";\" -- not; here\nFROM c;\n ; SELECT 1";
-    EXPECT_THAT(take_statements(text), ElementsAre("SELECT ';' FROM c", "SELECT \"a\\\";\" -- not; here\nFROM c"));
+    EXPECT_THAT(take_statements(text),
+                ElementsAre("SELECT ';' FROM c", "SELECT \"a\\\";\" -- not; here\nFROM c"));
     EXPECT_EQ(text, " SELECT 1");
     text = "  \n";
     EXPECT_THAT(take_statements(text), IsEmpty());
@@ -36,12 +37,16 @@ TEST(CompletionTest, WordsFunctionsPathsParametersCommands) {
     context.parameters = {"@who"};
     EXPECT_THAT(complete_line("sel", context).candidates, ElementsAre("SELECT"));
     EXPECT_EQ(complete_line("SELECT * FROM c WHERE starts", context).typed, 6u);
-    EXPECT_THAT(complete_line("SELECT * FROM c WHERE starts", context).candidates, ElementsAre("STARTSWITH("));
-    EXPECT_THAT(complete_line("SELECT c.a", context).candidates, ElementsAre("address", "address.", "age"));
-    EXPECT_THAT(complete_line("SELECT c.address.", context).candidates, ElementsAre("address.city", "address.zip"));
+    EXPECT_THAT(complete_line("SELECT * FROM c WHERE starts", context).candidates,
+                ElementsAre("STARTSWITH("));
+    EXPECT_THAT(complete_line("SELECT c.a", context).candidates,
+                ElementsAre("address", "address.", "age"));
+    EXPECT_THAT(complete_line("SELECT c.address.", context).candidates,
+                ElementsAre("address.city", "address.zip"));
     EXPECT_THAT(complete_line("WHERE c.x = @", context).candidates, ElementsAre("@who"));
     EXPECT_THAT(complete_line(".u", context).candidates, ElementsAre(".unset", ".use"));
-    EXPECT_THAT(complete_line(".use shop/", context).candidates, ElementsAre("shop/items", "shop/orders"));
+    EXPECT_THAT(complete_line(".use shop/", context).candidates,
+                ElementsAre("shop/items", "shop/orders"));
     EXPECT_THAT(complete_line("", context).candidates, IsEmpty());
     EXPECT_THAT(complete_line("SELECT 1.5", context).candidates, IsEmpty());
 }
@@ -66,11 +71,16 @@ TEST(ParametersTest, JsonOrText) {
 }
 
 TEST(CompletionFileTest, NamesEverything) {
-    const std::vector<CommandWord> commands = {{"serve", "Run it", {{"--mode", "It's [how]", true, false, {"a", "b"}}, {"--all", "All", false, false, {}}}, {}},
-                                               {"completion", "Files", {}, {"bash", "zsh"}}};
+    const std::vector<CommandWord> commands = {
+        {"serve",
+         "Run it",
+         {{"--mode", "It's [how]", true, false, {"a", "b"}}, {"--all", "All", false, false, {}}},
+         {}},
+        {"completion", "Files", {}, {"bash", "zsh"}}};
     for (const ShellKind kind : {ShellKind::kBash, ShellKind::kZsh, ShellKind::kFish}) {
         const std::string text = completion_file(kind, "orrery", commands);
-        for (const char* word : {"serve", "mode", "all", "a b", "bash zsh"}) EXPECT_THAT(text, HasSubstr(word));
+        for (const char* word : {"serve", "mode", "all", "a b", "bash zsh"})
+            EXPECT_THAT(text, HasSubstr(word));
     }
 }
 

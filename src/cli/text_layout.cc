@@ -17,16 +17,20 @@ Character decode(std::string_view text) {
     const size_t count = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
     if (count == 1 || count > text.size()) return {0xFFFD, 1};
     uint32_t code = first & (0xFFu >> (count + 1));
-    for (size_t i = 1; i < count; ++i) code = (code << 6) | (static_cast<unsigned char>(text[i]) & 0x3Fu);
+    for (size_t i = 1; i < count; ++i)
+        code = (code << 6) | (static_cast<unsigned char>(text[i]) & 0x3Fu);
     return {code, count};
 }
 
-bool is_control(uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+bool is_control(uint32_t code) {
+    return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
 
 size_t width_of(uint32_t code) {
     if (is_control(code)) return 1;
     // Independent of the locale, so that output is the same everywhere.
-    if ((code >= 0x300 && code <= 0x36F) || code == 0x200B || code == 0x200D || (code >= 0xFE00 && code <= 0xFE0F))
+    if ((code >= 0x300 && code <= 0x36F) || code == 0x200B || code == 0x200D ||
+        (code >= 0xFE00 && code <= 0xFE0F))
         return 0;
     const bool wide = (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
                       (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
@@ -68,8 +72,8 @@ std::string fit_columns(std::string_view utf8, size_t width) {
     return out;
 }
 
-std::string table_text(const std::vector<TableColumn>& columns, const std::vector<std::vector<std::string>>& rows,
-                       size_t width) {
+std::string table_text(const std::vector<TableColumn>& columns,
+                       const std::vector<std::vector<std::string>>& rows, size_t width) {
     constexpr size_t kGap = 2;
     constexpr size_t kNarrowest = 6;
     constexpr size_t kWidest = 200;
@@ -104,8 +108,10 @@ std::string table_text(const std::vector<TableColumn>& columns, const std::vecto
     };
     const auto blanks = [](size_t n) { return std::string(n, ' '); };
     append_line([&](size_t i) -> std::string_view { return columns[i].heading; }, blanks);
-    append_line([](size_t) { return std::string_view(); }, [](size_t n) { return std::string(n, '-'); });
-    for (const auto& row : rows) append_line([&](size_t i) -> std::string_view { return row[i]; }, blanks);
+    append_line([](size_t) { return std::string_view(); },
+                [](size_t n) { return std::string(n, '-'); });
+    for (const auto& row : rows)
+        append_line([&](size_t i) -> std::string_view { return row[i]; }, blanks);
     return out;
 }
 

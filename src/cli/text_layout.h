@@ -12,13 +12,13 @@ size_t column_count(std::string_view utf8);
 /// shown as "·".
 std::string fit_columns(std::string_view utf8, size_t width);
 
-/// Lays out rows under headings. Numbers (by `right_aligned`) stand at the right. Columns shrink, the
-/// widest first, until the table fits `width`; 0: no limit.
+/// Lays out rows under headings. Numbers (by `right_aligned`) stand at the right. Columns shrink,
+/// the widest first, until the table fits `width`; 0: no limit.
 struct TableColumn {
     std::string heading;
     bool right_aligned = false;
 };
-std::string table_text(const std::vector<TableColumn>& columns, const std::vector<std::vector<std::string>>& rows,
-                       size_t width);
+std::string table_text(const std::vector<TableColumn>& columns,
+                       const std::vector<std::vector<std::string>>& rows, size_t width);
 
 }  // namespace orrery::cli

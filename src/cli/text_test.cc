@@ -23,12 +23,14 @@ TEST(TextLayoutTest, CountsColumns) {
     EXPECT_EQ(fit_columns("abcdef", 4), "abc…");
     EXPECT_EQ(fit_columns("漢字漢字", 5), "漢字…");
     EXPECT_EQ(fit_columns("abcd", 4), "abcd");
-    EXPECT_EQ(fit_columns("a\x1b[2J\n", 9), "a·[2J·") << "nothing that moves the cursor gets through";
+    EXPECT_EQ(fit_columns("a\x1b[2J\n", 9), "a·[2J·")
+        << "nothing that moves the cursor gets through";
     EXPECT_EQ(fit_columns("\xff", 3), "\xff");
 }
 
 TEST(TextLayoutTest, TablesShrinkTheWidestColumn) {
-    const std::string table = table_text({{"id", false}, {"n", true}, {"text", false}}, {{"a", "1", std::string(50, 'x')}, {"bb", "10", "y"}}, 30);
+    const std::string table = table_text({{"id", false}, {"n", true}, {"text", false}},
+                                         {{"a", "1", std::string(50, 'x')}, {"bb", "10", "y"}}, 30);
     EXPECT_EQ(table,
               "id   n  text\n"
               "--  --  ----------------------\n"
@@ -43,15 +45,20 @@ std::vector<json::Value> rows_of(const char* text, json::Arena& arena) {
 
 TEST(ResultTextTest, Formats) {
     json::Arena arena;
-    const auto rows = rows_of(R"([{"id":"1","n":2,"_rid":"r"},{"id":"2","o":{"p":[1,2]}},"plain"])", arena);
+    const auto rows =
+        rows_of(R"([{"id":"1","n":2,"_rid":"r"},{"id":"2","o":{"p":[1,2]}},"plain"])", arena);
     EXPECT_EQ(ResultWriter({.format = ResultFormat::kTable}).page(rows),
               "id  n  o            value\n"
               "--  -  -----------  -----\n"
               "1   2\n"
               "2      {\"p\":[1,2]}\n"
               "                    plain\n");
-    EXPECT_THAT(ResultWriter({.format = ResultFormat::kTable, .system_properties = true}).page(rows), HasSubstr("_rid"));
-    EXPECT_EQ(ResultWriter({.format = ResultFormat::kJsonLines}).page(rows), "{\"id\":\"1\",\"n\":2,\"_rid\":\"r\"}\n{\"id\":\"2\",\"o\":{\"p\":[1,2]}}\n\"plain\"\n");
+    EXPECT_THAT(
+        ResultWriter({.format = ResultFormat::kTable, .system_properties = true}).page(rows),
+        HasSubstr("_rid"));
+    EXPECT_EQ(
+        ResultWriter({.format = ResultFormat::kJsonLines}).page(rows),
+        "{\"id\":\"1\",\"n\":2,\"_rid\":\"r\"}\n{\"id\":\"2\",\"o\":{\"p\":[1,2]}}\n\"plain\"\n");
     EXPECT_EQ(pretty_json(rows[1]), "{\n  \"id\": \"2\",\n  \"o\": {\n    \"p\": [1,2]\n  }\n}");
 }
 
@@ -64,10 +71,15 @@ TEST(ResultTextTest, CsvHasItsHeaderOnce) {
 }
 
 TEST(ProgressTest, ShowsBarRateAndRest) {
-    const std::string line = Progress::line("orders.jsonl", {.items = 5000, .bytes = 5 << 20, .fraction = 0.25, .throttled = 3}, 2'000'000, 200);
-    EXPECT_EQ(line, "orders.jsonl  [######..................]  25 %  5,000 items  2,500/s  2.5 MB/s  6.0 s left  3 throttled");
+    const std::string line = Progress::line(
+        "orders.jsonl", {.items = 5000, .bytes = 5 << 20, .fraction = 0.25, .throttled = 3},
+        2'000'000, 200);
+    EXPECT_EQ(line,
+              "orders.jsonl  [######..................]  25 %  5,000 items  2,500/s  2.5 MB/s  6.0 "
+              "s left  3 throttled");
     EXPECT_THAT(Progress::line("x", {.items = 7}, 1'000'000, 200), HasSubstr("7 items  7/s"));
-    EXPECT_EQ(column_count(Progress::line("orders.jsonl", {.items = 5000, .fraction = 0.5}, 1, 40)), 40u);
+    EXPECT_EQ(column_count(Progress::line("orders.jsonl", {.items = 5000, .fraction = 0.5}, 1, 40)),
+              40u);
     EXPECT_EQ(duration_text(125'000'000), "2:05");
     EXPECT_EQ(duration_text(3'605'000'000), "1:00:05");
     EXPECT_EQ(with_commas(1234567), "1,234,567");
@@ -92,21 +104,27 @@ TopData top_data(size_t partitions) {
     return data;
 }
 
-size_t lines_of(std::string_view text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1; }
+size_t lines_of(std::string_view text) {
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+}
 
 TEST(TopTextTest, OrdersAndFitsTheWindow) {
     const std::string plain = top_text(top_data(3), TopOrder::kLoad, 0, 0, TopStyle::kPlain);
     EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
     EXPECT_LT(plain.find("2 %"), plain.find("1 %"));
     EXPECT_THAT(plain, HasSubstr("read 60/min p99 0.90 ms"));
-    const std::string by_storage = top_text(top_data(3), TopOrder::kStorage, 0, 0, TopStyle::kPlain);
+    const std::string by_storage =
+        top_text(top_data(3), TopOrder::kStorage, 0, 0, TopStyle::kPlain);
     EXPECT_GT(by_storage.find("2 %"), by_storage.find("1 %"));
     for (const size_t height : {5u, 10u, 24u, 200u}) {
-        const std::string screen = top_text(top_data(100), TopOrder::kLoad, 60, height, TopStyle::kTerminal);
+        const std::string screen =
+            top_text(top_data(100), TopOrder::kLoad, 60, height, TopStyle::kTerminal);
         EXPECT_LE(lines_of(screen), height);
     }
-    EXPECT_THAT(top_text(top_data(100), TopOrder::kLoad, 60, 20, TopStyle::kTerminal), HasSubstr("more lines"));
-    EXPECT_THAT(top_text(top_data(0), TopOrder::kLoad, 60, 20, TopStyle::kTerminal), HasSubstr("There are no containers yet"));
+    EXPECT_THAT(top_text(top_data(100), TopOrder::kLoad, 60, 20, TopStyle::kTerminal),
+                HasSubstr("more lines"));
+    EXPECT_THAT(top_text(top_data(0), TopOrder::kLoad, 60, 20, TopStyle::kTerminal),
+                HasSubstr("There are no containers yet"));
     json::Arena arena;
     EXPECT_TRUE(json::parse(top_json(top_data(2)), arena).ok());
 }

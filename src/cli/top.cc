@@ -23,19 +23,26 @@ constexpr size_t kOperationsShown = 6;
 
 std::string_view order_name(TopOrder order) {
     switch (order) {
-        case TopOrder::kLoad: return "load";
-        case TopOrder::kStorage: return "storage";
-        case TopOrder::kName: return "name";
+        case TopOrder::kLoad:
+            return "load";
+        case TopOrder::kStorage:
+            return "storage";
+        case TopOrder::kName:
+            return "name";
     }
     return "";
 }
 
 void sort_partitions(std::vector<TopPartition>& partitions, TopOrder order) {
-    std::stable_sort(partitions.begin(), partitions.end(), [order](const TopPartition& a, const TopPartition& b) {
-        if (order == TopOrder::kLoad && a.load() != b.load()) return a.load() > b.load();
-        if (order == TopOrder::kStorage && a.bytes != b.bytes) return a.bytes > b.bytes;
-        return a.container != b.container ? a.container < b.container : a.min < b.min;
-    });
+    std::stable_sort(partitions.begin(), partitions.end(),
+                     [order](const TopPartition& a, const TopPartition& b) {
+                         if (order == TopOrder::kLoad && a.load() != b.load())
+                             return a.load() > b.load();
+                         if (order == TopOrder::kStorage && a.bytes != b.bytes)
+                             return a.bytes > b.bytes;
+                         return a.container != b.container ? a.container < b.container
+                                                           : a.min < b.min;
+                     });
 }
 
 std::string bar(double part) {
@@ -101,14 +108,19 @@ int run_live(const TopOptions& options, AccountClient& client) {
             }
             winsize size{};
             ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-            const std::string text = top_text(data, order, size.ws_col > 0 ? size.ws_col : 80, size.ws_row > 0 ? size.ws_row : 24, TopStyle::kTerminal);
+            const std::string text =
+                top_text(data, order, size.ws_col > 0 ? size.ws_col : 80,
+                         size.ws_row > 0 ? size.ws_row : 24, TopStyle::kTerminal);
             std::fputs(("\x1b[H" + text + "\x1b[J").c_str(), stdout);
             std::fflush(stdout);
-            const int64_t left_ms = std::max<int64_t>(1, (read_us + interval_us - clock.monotonic_us()) / 1000);
+            const int64_t left_ms =
+                std::max<int64_t>(1, (read_us + interval_us - clock.monotonic_us()) / 1000);
             const char key = wait_for_key(left_ms);
             if (key == 'q' || key == 'Q') break;
             if (key == 's')
-                order = order == TopOrder::kLoad ? TopOrder::kStorage : order == TopOrder::kStorage ? TopOrder::kName : TopOrder::kLoad;
+                order = order == TopOrder::kLoad      ? TopOrder::kStorage
+                        : order == TopOrder::kStorage ? TopOrder::kName
+                                                      : TopOrder::kLoad;
             if (key == ' ') read_us = 0;
         }
     }
@@ -132,25 +144,42 @@ std::string top_text(TopData data, TopOrder order, size_t width, size_t height, 
     }
     std::vector<std::string> lines;
     const std::string date = format_http_date(data.now);
-    lines.push_back(fmt::format("{}  {}  {} containers, {} partitions, server memory {}", data.endpoint, date, data.containers,
-                                data.partitions.size(), bytes_text(static_cast<uint64_t>(data.resident_bytes))));
-    lines.push_back(fmt::format("{:.0f} requests/s   {:.1f} RU/s   {:.0f} throttled/s", requests, charge, throttled));
-    std::sort(data.operations.begin(), data.operations.end(), [](const TopOperation& a, const TopOperation& b) { return a.requests > b.requests; });
+    lines.push_back(fmt::format("{}  {}  {} containers, {} partitions, server memory {}",
+                                data.endpoint, date, data.containers, data.partitions.size(),
+                                bytes_text(static_cast<uint64_t>(data.resident_bytes))));
+    lines.push_back(fmt::format("{:.0f} requests/s   {:.1f} RU/s   {:.0f} throttled/s", requests,
+                                charge, throttled));
+    std::sort(data.operations.begin(), data.operations.end(),
+              [](const TopOperation& a, const TopOperation& b) { return a.requests > b.requests; });
     std::string operations;
     for (size_t i = 0; i < std::min(data.operations.size(), kOperationsShown); ++i)
-        operations += fmt::format("{}{} {}/min p99 {:.2f} ms", i == 0 ? "" : "   ", data.operations[i].name, with_commas(static_cast<uint64_t>(data.operations[i].requests)),
-                                  static_cast<double>(data.operations[i].p99_us) / 1000);
+        operations +=
+            fmt::format("{}{} {}/min p99 {:.2f} ms", i == 0 ? "" : "   ", data.operations[i].name,
+                        with_commas(static_cast<uint64_t>(data.operations[i].requests)),
+                        static_cast<double>(data.operations[i].p99_us) / 1000);
     lines.push_back(operations.empty() ? "no requests in the last minute" : operations);
     lines.emplace_back();
 
     std::vector<std::vector<std::string>> rows;
     for (const TopPartition& p : data.partitions)
-        rows.push_back({p.container, p.id, p.min.empty() ? "00" : p.min.substr(0, 6), bar(p.load()), fmt::format("{:.0f} %", p.load() * 100),
-                        fmt::format("{:.1f}", p.charge_per_second), fmt::format("{:.0f}", p.provisioned), fmt::format("{:.0f}", p.requests_per_second),
-                        fmt::format("{:.0f}", p.throttled_per_second), with_commas(static_cast<uint64_t>(std::max<int64_t>(0, p.items))),
-                        bytes_text(static_cast<uint64_t>(std::max<int64_t>(0, p.bytes)))});
-    const std::string table = table_text({{"container", false}, {"range", true}, {"from key", false}, {"load", false}, {"", true}, {"RU/s", true},
-                                          {"of", true}, {"req/s", true}, {"429/s", true}, {"items", true}, {"data", true}},
+        rows.push_back(
+            {p.container, p.id, p.min.empty() ? "00" : p.min.substr(0, 6), bar(p.load()),
+             fmt::format("{:.0f} %", p.load() * 100), fmt::format("{:.1f}", p.charge_per_second),
+             fmt::format("{:.0f}", p.provisioned), fmt::format("{:.0f}", p.requests_per_second),
+             fmt::format("{:.0f}", p.throttled_per_second),
+             with_commas(static_cast<uint64_t>(std::max<int64_t>(0, p.items))),
+             bytes_text(static_cast<uint64_t>(std::max<int64_t>(0, p.bytes)))});
+    const std::string table = table_text({{"container", false},
+                                          {"range", true},
+                                          {"from key", false},
+                                          {"load", false},
+                                          {"", true},
+                                          {"RU/s", true},
+                                          {"of", true},
+                                          {"req/s", true},
+                                          {"429/s", true},
+                                          {"items", true},
+                                          {"data", true}},
                                          rows, style == TopStyle::kTerminal ? width : 0);
     for (size_t at = 0; at < table.size();) {
         const size_t end = table.find('\n', at);
@@ -158,7 +187,9 @@ std::string top_text(TopData data, TopOrder order, size_t width, size_t height, 
         at = end + 1;
     }
     if (data.partitions.empty()) lines.emplace_back("There are no containers yet.");
-    if (data.containers_left_out > 0) lines.push_back(fmt::format("… and {} containers with less load", data.containers_left_out));
+    if (data.containers_left_out > 0)
+        lines.push_back(
+            fmt::format("… and {} containers with less load", data.containers_left_out));
     const std::string footer = fmt::format("q quit   s order: {}   space now", order_name(order));
     constexpr size_t kHeadLines = 6;  // up to the line below the headings
     if (style == TopStyle::kTerminal && height > 0) {
@@ -166,7 +197,8 @@ std::string top_text(TopData data, TopOrder order, size_t width, size_t height, 
             const size_t shown = height > kHeadLines + 2 ? height - 2 : kHeadLines;
             const size_t hidden = lines.size() - std::min(lines.size(), shown);
             lines.resize(std::min(lines.size(), shown));
-            lines.push_back(fmt::format("… {} more lines: make the window higher, or order otherwise", hidden));
+            lines.push_back(
+                fmt::format("… {} more lines: make the window higher, or order otherwise", hidden));
         }
         while (lines.size() + 1 < height) lines.emplace_back();
         lines.push_back(footer);
@@ -195,7 +227,8 @@ int run_top(const TopOptions& options, const AccountClient::Shared& account) {
         fmt::print(stderr, "orrery: {}\n", data.error().message);
         return 1;
     }
-    fmt::print("{}", options.json ? top_json(*data) + "\n" : top_text(*data, options.order, 0, 0, TopStyle::kPlain));
+    fmt::print("{}", options.json ? top_json(*data) + "\n"
+                                  : top_text(*data, options.order, 0, 0, TopStyle::kPlain));
     return 0;
 }
 

@@ -12,8 +12,8 @@ enum class TopOrder : uint8_t { kLoad, kStorage, kName };
 
 struct TopOptions {
     double interval_seconds = 1;
-    bool once = false;      ///< one view as plain text
-    bool json = false;      ///< with once: as JSON
+    bool once = false;  ///< one view as plain text
+    bool json = false;  ///< with once: as JSON
     TopOrder order = TopOrder::kLoad;
     std::string container;  ///< "shop/orders": only this one; empty: all
 };

@@ -16,13 +16,21 @@ constexpr size_t kContainersMax = 24;
 /// Full seconds that rates are the mean of.
 constexpr size_t kMeanSeconds = 3;
 
-double number(const json::Value& value) { return value.is_number() ? value.as_double() : 0; }
-int64_t integer(const json::Value& value) { return static_cast<int64_t>(number(value)); }
-std::string text(const json::Value& value) { return value.is_string() ? std::string(value.as_string()) : std::string(); }
+double number(const json::Value& value) {
+    return value.is_number() ? value.as_double() : 0;
+}
+int64_t integer(const json::Value& value) {
+    return static_cast<int64_t>(number(value));
+}
+std::string text(const json::Value& value) {
+    return value.is_string() ? std::string(value.as_string()) : std::string();
+}
 
 Error explain(Error error) {
     if (error.http_status == 404 || error.http_status == 400 || error.http_status == 401)
-        error.message += " `orrery top` reads endpoints that Orrery alone has; an account of Azure has none of them.";
+        error.message +=
+            " `orrery top` reads endpoints that Orrery alone has; an account of Azure has none of "
+            "them.";
     return error;
 }
 
@@ -66,8 +74,9 @@ Result<TopData> read_top(AccountClient& client, const std::string& only_containe
     out.resident_bytes = integer(account.member("residentBytes"));
     if (const json::Value operations = account.member("operations"); operations.is_array())
         for (const json::Value& operation : operations.elements())
-            out.operations.push_back({text(operation.member("operation")), integer(operation.member("requests")),
-                                      integer(operation.member("p50Us")), integer(operation.member("p99Us"))});
+            out.operations.push_back(
+                {text(operation.member("operation")), integer(operation.member("requests")),
+                 integer(operation.member("p50Us")), integer(operation.member("p99Us"))});
     struct Candidate {
         std::string database;
         std::string container;
@@ -76,21 +85,28 @@ Result<TopData> read_top(AccountClient& client, const std::string& only_containe
     std::vector<Candidate> candidates;
     if (const json::Value containers = account.member("containers"); containers.is_array())
         for (const json::Value& container : containers.elements()) {
-            Candidate candidate{text(container.member("database")), text(container.member("container")), number(container.member("charge"))};
-            if (!only_container.empty() && candidate.database + "/" + candidate.container != only_container) continue;
+            Candidate candidate{text(container.member("database")),
+                                text(container.member("container")),
+                                number(container.member("charge"))};
+            if (!only_container.empty() &&
+                candidate.database + "/" + candidate.container != only_container)
+                continue;
             candidates.push_back(std::move(candidate));
         }
     if (!only_container.empty() && candidates.empty())
         return errors::bad_request(fmt::format("There is no container '{}'.", only_container));
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.charge > b.charge; });
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.charge > b.charge; });
     out.containers = candidates.size();
     if (candidates.size() > kContainersMax) {
         out.containers_left_out = candidates.size() - kContainersMax;
         candidates.resize(kContainersMax);
     }
     for (const Candidate& candidate : candidates) {
-        const auto page = client.call({.resource = own_resource({"containers", candidate.database, candidate.container, "metrics"},
-                                                                fmt::format("minutes=1&seconds={}", kMeanSeconds + 1))});
+        const auto page =
+            client.call({.resource = own_resource(
+                             {"containers", candidate.database, candidate.container, "metrics"},
+                             fmt::format("minutes=1&seconds={}", kMeanSeconds + 1))});
         if (!page.ok()) {
             if (page.error().http_status == 404) continue;  // deleted meanwhile
             return page.error();
@@ -98,7 +114,8 @@ Result<TopData> read_top(AccountClient& client, const std::string& only_containe
         TRY(const auto parsed, json::parse(page->body, arena));
         if (const json::Value ranges = parsed.member("ranges"); ranges.is_array())
             for (const json::Value& range : ranges.elements())
-                out.partitions.push_back(read_partition(range, candidate.database + "/" + candidate.container));
+                out.partitions.push_back(
+                    read_partition(range, candidate.database + "/" + candidate.container));
     }
     return out;
 }
@@ -115,17 +132,20 @@ std::string top_json(const TopData& data) {
         partitions += fmt::format(
             R"({{"container":{},"range":{},"minInclusive":"{}","maxExclusive":"{}","chargePerSecond":{:.2f},"requestsPerSecond":{:.2f},)"
             R"("throttledPerSecond":{:.2f},"provisioned":{:.0f},"items":{},"bytes":{}}})",
-            quoted(p.container), quoted(p.id), p.min, p.max, p.charge_per_second, p.requests_per_second, p.throttled_per_second,
-            p.provisioned, p.items, p.bytes);
+            quoted(p.container), quoted(p.id), p.min, p.max, p.charge_per_second,
+            p.requests_per_second, p.throttled_per_second, p.provisioned, p.items, p.bytes);
     }
     std::string operations;
     for (const TopOperation& operation : data.operations) {
         if (!operations.empty()) operations += ',';
-        operations += fmt::format(R"({{"operation":{},"requestsLastMinute":{},"p50Us":{},"p99Us":{}}})", quoted(operation.name),
-                                  operation.requests, operation.p50_us, operation.p99_us);
+        operations += fmt::format(
+            R"({{"operation":{},"requestsLastMinute":{},"p50Us":{},"p99Us":{}}})",
+            quoted(operation.name), operation.requests, operation.p50_us, operation.p99_us);
     }
-    return fmt::format(R"({{"endpoint":{},"now":{},"residentBytes":{},"containers":{},"operations":[{}],"partitions":[{}]}})",
-                       quoted(data.endpoint), data.now, data.resident_bytes, data.containers, operations, partitions);
+    return fmt::format(
+        R"({{"endpoint":{},"now":{},"residentBytes":{},"containers":{},"operations":[{}],"partitions":[{}]}})",
+        quoted(data.endpoint), data.now, data.resident_bytes, data.containers, operations,
+        partitions);
 }
 
 }  // namespace orrery::cli

@@ -15,7 +15,9 @@ namespace {
 constexpr json::ParseOptions kAnswerOptions{.depth_max = 256, .refuse_duplicate_names = false};
 constexpr int64_t kPageItemsMax = 1000;
 
-Error usage(std::string_view text) { return errors::bad_request(fmt::format("It reads: {}", text)); }
+Error usage(std::string_view text) {
+    return errors::bad_request(fmt::format("It reads: {}", text));
+}
 
 /// "ann" or "[\"ann\",5]" as a partition key header.
 Result<std::string> key_header(std::string_view text) {
@@ -23,7 +25,9 @@ Result<std::string> key_header(std::string_view text) {
     const auto parsed = json::parse(text, arena);
     json::Value value = parsed.ok() ? *parsed : json::Value::string(text);
     if (value.is_array()) return json::to_text(value);
-    if (value.is_object()) return errors::bad_request("A partition key is a text, a number, true, false, null, or an array of them.");
+    if (value.is_object())
+        return errors::bad_request(
+            "A partition key is a text, a number, true, false, null, or an array of them.");
     return "[" + json::to_text(value) + "]";
 }
 
@@ -34,10 +38,12 @@ struct IdAndKey {
 /// "ID KEY": an id with blanks stands in quotes; the key is the rest of the line.
 Result<IdAndKey> id_and_key(std::string_view rest, std::string_view command) {
     const size_t end = rest.starts_with('"') ? rest.find('"', 1) : rest.find_first_of(" \t");
-    const std::string_view id = rest.starts_with('"') ? rest.substr(1, end - 1) : rest.substr(0, end);
+    const std::string_view id =
+        rest.starts_with('"') ? rest.substr(1, end - 1) : rest.substr(0, end);
     const size_t key = end == std::string_view::npos ? end : rest.find_first_not_of(" \t", end + 1);
     if (id.empty() || key == std::string_view::npos)
-        return usage(fmt::format("{0} ID KEY, for example {0} 1 ann, or {0} 1 [\"ann\",5]", command));
+        return usage(
+            fmt::format("{0} ID KEY, for example {0} 1 ann, or {0} 1 [\"ann\",5]", command));
     TRY(std::string header, key_header(rest.substr(key)));
     return IdAndKey{std::string(id), std::move(header)};
 }
@@ -52,15 +58,20 @@ const std::vector<ShellSession::Command>& ShellSession::commands() {
         {".use", "DATABASE/CONTAINER", "choose where queries go", &ShellSession::command_use},
         {".definition", "", "the container's policies, as JSON", &ShellSession::command_definition},
         {".ranges", "", "its physical partitions", &ShellSession::command_ranges},
-        {".read", "ID KEY", "one item by id and partition key (a point read)", &ShellSession::command_read},
+        {".read", "ID KEY", "one item by id and partition key (a point read)",
+         &ShellSession::command_read},
         {".upsert", "{JSON}", "write one item", &ShellSession::command_upsert},
         {".delete", "ID KEY", "delete one item", &ShellSession::command_delete},
         {".format", "table|json|jsonl|csv", "how rows are shown", &ShellSession::command_format},
         {".page", "COUNT", "rows per page, 1 to 1000", &ShellSession::command_page},
-        {".set", "@NAME VALUE", "a parameter for queries; VALUE is JSON or text; without arguments: list", &ShellSession::command_set},
+        {".set", "@NAME VALUE",
+         "a parameter for queries; VALUE is JSON or text; without arguments: list",
+         &ShellSession::command_set},
         {".unset", "@NAME", "forget a parameter", &ShellSession::command_unset},
-        {".timing", "on|off", "rows, charge and time after each query", &ShellSession::command_timing},
-        {".system", "on|off", "show _rid, _etag, _ts and the like in tables", &ShellSession::command_system},
+        {".timing", "on|off", "rows, charge and time after each query",
+         &ShellSession::command_timing},
+        {".system", "on|off", "show _rid, _etag, _ts and the like in tables",
+         &ShellSession::command_system},
         {".metrics", "on|off", "the server's query metrics", &ShellSession::command_metrics},
         {".plan", "on|off", "how the query was carried out (Orrery)", &ShellSession::command_plan},
         {".charge", "on|off", "the charge, term by term (Orrery)", &ShellSession::command_charge},
@@ -75,22 +86,30 @@ Status ShellSession::run_command(const std::string& line) {
     text.erase(text.find_last_not_of(" \t;") + 1);
     const auto words = split_words(text);
     const size_t blank = text.find_first_of(" \t");
-    const size_t rest_at = blank == std::string::npos ? text.size() : text.find_first_not_of(" \t", blank);
-    const std::string_view rest = rest_at == std::string::npos ? std::string_view() : std::string_view(text).substr(rest_at);
+    const size_t rest_at =
+        blank == std::string::npos ? text.size() : text.find_first_not_of(" \t", blank);
+    const std::string_view rest =
+        rest_at == std::string::npos ? std::string_view() : std::string_view(text).substr(rest_at);
     for (const Command& command : commands())
-        if (!words.empty() && (command.name == words[0] || (words[0] == ".exit" && command.name == ".quit")))
+        if (!words.empty() &&
+            (command.name == words[0] || (words[0] == ".exit" && command.name == ".quit")))
             return (this->*command.run)(words, rest);
-    return Status(errors::bad_request(fmt::format("There is no command '{}'. .help lists all.", words.empty() ? text : words[0])));
+    return Status(errors::bad_request(fmt::format("There is no command '{}'. .help lists all.",
+                                                  words.empty() ? text : words[0])));
 }
 
 Status ShellSession::command_help(const std::vector<std::string>&, std::string_view) {
     std::vector<std::vector<std::string>> rows;
     for (const Command& command : commands())
-        rows.push_back({fmt::format("{} {}", command.name, command.arguments), std::string(command.help)});
-    fmt::print("{}\nA query ends with a semicolon and may span lines; \"c\" is the usual name of the container in it:\n"
-               "  SELECT TOP 10 c.id, c.total FROM c WHERE c.customer = 'ann' ORDER BY c.total DESC;\n"
-               "Tab completes words, functions, parameters and, after \"c.\", paths of the container's own data (a sample of 20 items).\n",
-               table_text({{"command", false}, {"", false}}, rows, interactive_ ? terminal_width() : 0));
+        rows.push_back(
+            {fmt::format("{} {}", command.name, command.arguments), std::string(command.help)});
+    fmt::print(
+        "{}\nA query ends with a semicolon and may span lines; \"c\" is the usual name of the "
+        "container in it:\n"
+        "  SELECT TOP 10 c.id, c.total FROM c WHERE c.customer = 'ann' ORDER BY c.total DESC;\n"
+        "Tab completes words, functions, parameters and, after \"c.\", paths of the container's "
+        "own data (a sample of 20 items).\n",
+        table_text({{"command", false}, {"", false}}, rows, interactive_ ? terminal_width() : 0));
     return {};
 }
 
@@ -105,7 +124,8 @@ Result<std::vector<std::string>> ShellSession::list(const Resource& feed, std::s
         TRY(const auto parsed, json::parse(answer.body, arena, kAnswerOptions));
         if (const json::Value found = parsed.member(member); found.is_array())
             for (const json::Value& entry : found.elements())
-                if (entry.member("id").is_string()) out.emplace_back(entry.member("id").as_string());
+                if (entry.member("id").is_string())
+                    out.emplace_back(entry.member("id").as_string());
         continuation = answer.header("x-ms-continuation");
     } while (!continuation.empty());
     return out;
@@ -131,7 +151,8 @@ Status ShellSession::command_databases(const std::vector<std::string>&, std::str
 Status ShellSession::command_containers(const std::vector<std::string>&, std::string_view) {
     TRY(known_containers_, container_names());
     for (const std::string& name : known_containers_) fmt::print("{}\n", name);
-    if (known_containers_.empty()) note("There are no containers yet. `orrery import --create` makes one.");
+    if (known_containers_.empty())
+        note("There are no containers yet. `orrery import --create` makes one.");
     return {};
 }
 
@@ -155,14 +176,16 @@ Status ShellSession::command_ranges(const std::vector<std::string>&, std::string
     TRY(const auto ranges, read_ranges(client_, *container_));
     std::vector<std::vector<std::string>> rows;
     for (const KeyRange& range : ranges) rows.push_back({range.id, range.min, range.max});
-    fmt::print("{}", table_text({{"id", true}, {"minInclusive", false}, {"maxExclusive", false}}, rows, 0));
+    fmt::print("{}", table_text({{"id", true}, {"minInclusive", false}, {"maxExclusive", false}},
+                                rows, 0));
     return {};
 }
 
 Status ShellSession::command_read(const std::vector<std::string>&, std::string_view rest) {
     TRY_STATUS(need_container());
     TRY(const auto item, id_and_key(rest, ".read"));
-    TRY(const auto answer, client_.call({.resource = item_resource(container_->database, container_->container, item.id),
+    TRY(const auto answer, client_.call({.resource = item_resource(container_->database,
+                                                                   container_->container, item.id),
                                          .headers = {{"x-ms-documentdb-partitionkey", item.key}}}));
     json::Arena arena;
     TRY(const auto parsed, json::parse(answer.body, arena, kAnswerOptions));
@@ -176,13 +199,16 @@ Status ShellSession::command_upsert(const std::vector<std::string>&, std::string
     json::Arena arena;
     TRY(const auto item, json::parse(rest, arena));
     if (!item.is_object()) return Status(usage(".upsert {\"id\":\"1\", …}"));
-    TRY(const auto answer, client_.call({.method = "POST",
-                                         .resource = item_feed(container_->database, container_->container),
-                                         .headers = {{"content-type", "application/json"},
-                                                     {"x-ms-documentdb-is-upsert", "true"},
-                                                     {"x-ms-documentdb-partitionkey", partition_key_header(info_, item)}},
-                                         .body = rest}));
-    note(fmt::format("{}, {:.2f} RU", answer.status == 201 ? "Created" : "Replaced", answer.charge()));
+    TRY(const auto answer,
+        client_.call(
+            {.method = "POST",
+             .resource = item_feed(container_->database, container_->container),
+             .headers = {{"content-type", "application/json"},
+                         {"x-ms-documentdb-is-upsert", "true"},
+                         {"x-ms-documentdb-partitionkey", partition_key_header(info_, item)}},
+             .body = rest}));
+    note(fmt::format("{}, {:.2f} RU", answer.status == 201 ? "Created" : "Replaced",
+                     answer.charge()));
     return {};
 }
 
@@ -190,7 +216,8 @@ Status ShellSession::command_delete(const std::vector<std::string>&, std::string
     TRY_STATUS(need_container());
     TRY(const auto item, id_and_key(rest, ".delete"));
     TRY(const auto answer, client_.call({.method = "DELETE",
-                                         .resource = item_resource(container_->database, container_->container, item.id),
+                                         .resource = item_resource(container_->database,
+                                                                   container_->container, item.id),
                                          .headers = {{"x-ms-documentdb-partitionkey", item.key}}}));
     note(fmt::format("Deleted, {:.2f} RU", answer.charge()));
     return {};
@@ -207,7 +234,8 @@ Status ShellSession::command_format(const std::vector<std::string>& words, std::
 
 Status ShellSession::command_page(const std::vector<std::string>& words, std::string_view) {
     int64_t count = 0;
-    if (words.size() == 2) std::from_chars(words[1].data(), words[1].data() + words[1].size(), count);
+    if (words.size() == 2)
+        std::from_chars(words[1].data(), words[1].data() + words[1].size(), count);
     if (count < 1 || count > kPageItemsMax) return Status(usage(".page COUNT, from 1 to 1000"));
     query_.page_items = count;
     return {};
@@ -220,14 +248,17 @@ Status ShellSession::command_set(const std::vector<std::string>& words, std::str
         return {};
     }
     const size_t blank = rest.find_first_of(" \t");
-    if (!rest.starts_with('@') || blank == std::string_view::npos) return Status(usage(".set @name VALUE"));
+    if (!rest.starts_with('@') || blank == std::string_view::npos)
+        return Status(usage(".set @name VALUE"));
     const std::string_view value = rest.substr(rest.find_first_not_of(" \t", blank));
-    return add_parameter(std::string(rest.substr(0, blank)) + "=" + std::string(value), parameters_);
+    return add_parameter(std::string(rest.substr(0, blank)) + "=" + std::string(value),
+                         parameters_);
 }
 
 Status ShellSession::command_unset(const std::vector<std::string>& words, std::string_view) {
     if (words.size() != 2) return Status(usage(".unset @name"));
-    if (parameters_.erase(words[1]) == 0) return Status(errors::bad_request(fmt::format("No parameter '{}' is set.", words[1])));
+    if (parameters_.erase(words[1]) == 0)
+        return Status(errors::bad_request(fmt::format("No parameter '{}' is set.", words[1])));
     return {};
 }
 
@@ -243,10 +274,18 @@ Status ShellSession::set_switch(const std::vector<std::string>& words, bool& val
     return Status(usage(words[0] + " on|off"));
 }
 
-Status ShellSession::command_timing(const std::vector<std::string>& words, std::string_view) { return set_switch(words, timing_); }
-Status ShellSession::command_system(const std::vector<std::string>& words, std::string_view) { return set_switch(words, system_); }
-Status ShellSession::command_metrics(const std::vector<std::string>& words, std::string_view) { return set_switch(words, query_.metrics); }
-Status ShellSession::command_plan(const std::vector<std::string>& words, std::string_view) { return set_switch(words, query_.plan); }
+Status ShellSession::command_timing(const std::vector<std::string>& words, std::string_view) {
+    return set_switch(words, timing_);
+}
+Status ShellSession::command_system(const std::vector<std::string>& words, std::string_view) {
+    return set_switch(words, system_);
+}
+Status ShellSession::command_metrics(const std::vector<std::string>& words, std::string_view) {
+    return set_switch(words, query_.metrics);
+}
+Status ShellSession::command_plan(const std::vector<std::string>& words, std::string_view) {
+    return set_switch(words, query_.plan);
+}
 Status ShellSession::command_charge(const std::vector<std::string>& words, std::string_view) {
     return set_switch(words, query_.charge_explanation);
 }

@@ -37,14 +37,17 @@ size_t byte_of(std::string_view text, size_t utf16_position) {
 
 size_t terminal_width() {
     winsize size{};
-    return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kWidthUnknown;
+    return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                             : kWidthUnknown;
 }
 
-ShellSession::ShellSession(const ShellOptions& options, const AccountClient::Shared& account, bool interactive)
+ShellSession::ShellSession(const ShellOptions& options, const AccountClient::Shared& account,
+                           bool interactive)
     : interactive_(interactive),
       client_(account),
       container_(options.container),
-      format_(options.format.value_or(interactive ? ResultFormat::kTable : ResultFormat::kJsonLines)),
+      format_(
+          options.format.value_or(interactive ? ResultFormat::kTable : ResultFormat::kJsonLines)),
       parameters_(options.parameters),
       timing_(!options.quiet) {
     query_.page_items = options.page_items;
@@ -63,14 +66,19 @@ Status ShellSession::open() {
 }
 
 void ShellSession::welcome() const {
-    note(fmt::format("Connected to {}. End a query with a semicolon; .help lists commands, .containers shows what there is.",
-                     client_.endpoint().text()));
+    note(
+        fmt::format("Connected to {}. End a query with a semicolon; .help lists commands, "
+                    ".containers shows what there is.",
+                    client_.endpoint().text()));
 }
 
-std::string ShellSession::prompt() const { return container_.has_value() ? container_->text() + "> " : "orrery> "; }
+std::string ShellSession::prompt() const {
+    return container_.has_value() ? container_->text() + "> " : "orrery> ";
+}
 
 bool ShellSession::run(const std::string& statement) {
-    const Status status = statement.starts_with('.') ? run_command(statement) : run_query(statement);
+    const Status status =
+        statement.starts_with('.') ? run_command(statement) : run_query(statement);
     if (status.ok()) return true;
     if (is_no_answer(status.error(), NoAnswer::kInterrupted))
         note("Stopped.");
@@ -81,7 +89,9 @@ bool ShellSession::run(const std::string& statement) {
 
 Status ShellSession::need_container() const {
     if (container_.has_value()) return {};
-    return Status(errors::bad_request("No container is chosen. Choose one with .use DATABASE/CONTAINER; .containers lists them."));
+    return Status(
+        errors::bad_request("No container is chosen. Choose one with .use DATABASE/CONTAINER; "
+                            ".containers lists them."));
 }
 
 Status ShellSession::use(const ContainerName& name) {
@@ -122,7 +132,9 @@ ShellSession::Answer ShellSession::ask_for_more() const {
 Status ShellSession::run_query(const std::string& text) {
     TRY_STATUS(need_container());
     QueryCursor cursor(client_, *container_, {text, parameters_}, query_);
-    ResultWriter writer({.format = format_, .system_properties = system_, .width = interactive_ ? terminal_width() : 0});
+    ResultWriter writer({.format = format_,
+                         .system_properties = system_,
+                         .width = interactive_ ? terminal_width() : 0});
     uint64_t rows = 0;
     size_t pages = 0;
     double charge = 0;
@@ -165,10 +177,12 @@ Status ShellSession::run_query(const std::string& text) {
     return {};
 }
 
-void ShellSession::show_footer(uint64_t rows, size_t pages, double charge, int64_t elapsed_us, bool stopped) const {
+void ShellSession::show_footer(uint64_t rows, size_t pages, double charge, int64_t elapsed_us,
+                               bool stopped) const {
     if (!timing_) return;
-    std::string line = fmt::format("{} row{}{}, {:.2f} RU, {:.1f} ms", with_commas(rows), rows == 1 ? "" : "s",
-                                   stopped ? " so far" : "", charge, static_cast<double>(elapsed_us) / 1000);
+    std::string line =
+        fmt::format("{} row{}{}, {:.2f} RU, {:.1f} ms", with_commas(rows), rows == 1 ? "" : "s",
+                    stopped ? " so far" : "", charge, static_cast<double>(elapsed_us) / 1000);
     if (pages > 1) line += fmt::format(", {} pages", pages);
     note(line);
 }
@@ -176,11 +190,14 @@ void ShellSession::show_footer(uint64_t rows, size_t pages, double charge, int64
 void ShellSession::show_reports(const QueryPage& page) const {
     const auto show = [&](std::string_view title, const std::string& text) {
         json::Arena arena;
-        const auto parsed = json::parse(text, arena, {.depth_max = 256, .refuse_duplicate_names = false});
+        const auto parsed =
+            json::parse(text, arena, {.depth_max = 256, .refuse_duplicate_names = false});
         note(fmt::format("{}:\n{}", title, parsed.ok() ? pretty_json(*parsed) : text));
     };
     if (query_.plan) show("Plan", page.plan.empty() ? "(this server tells no plan)" : page.plan);
-    if (query_.charge_explanation) show("Charge", page.charge_explanation.empty() ? "(this server does not explain charges)" : page.charge_explanation);
+    if (query_.charge_explanation)
+        show("Charge", page.charge_explanation.empty() ? "(this server does not explain charges)"
+                                                       : page.charge_explanation);
     if (query_.metrics) {
         std::string text = page.metrics;
         std::replace(text.begin(), text.end(), ';', '\n');
@@ -188,17 +205,24 @@ void ShellSession::show_reports(const QueryPage& page) const {
     }
 }
 
-void ShellSession::show_problems(const std::string& text, const std::vector<QueryProblem>& problems) const {
+void ShellSession::show_problems(const std::string& text,
+                                 const std::vector<QueryProblem>& problems) const {
     for (const QueryProblem& problem : problems) {
         if (problem.start.has_value()) {
             const size_t begin = byte_of(text, *problem.start);
-            const size_t end = std::max(begin + 1, byte_of(text, problem.end.value_or(*problem.start + 1)));
-            const size_t line_begin = begin == 0 ? 0 : text.rfind('\n', begin - 1) == std::string::npos ? 0 : text.rfind('\n', begin - 1) + 1;
+            const size_t end =
+                std::max(begin + 1, byte_of(text, problem.end.value_or(*problem.start + 1)));
+            const size_t line_begin = begin == 0 ? 0
+                                      : text.rfind('\n', begin - 1) == std::string::npos
+                                          ? 0
+                                          : text.rfind('\n', begin - 1) + 1;
             const size_t line_end = std::min(text.find('\n', begin), text.size());
             note("  " + text.substr(line_begin, line_end - line_begin));
-            note("  " + std::string(begin - line_begin, ' ') + std::string(std::max<size_t>(1, std::min(end, line_end) - begin), '^'));
+            note("  " + std::string(begin - line_begin, ' ') +
+                 std::string(std::max<size_t>(1, std::min(end, line_end) - begin), '^'));
         }
-        note(fmt::format("{}{}{}", problem.code, problem.code.empty() ? "" : ": ", problem.message));
+        note(
+            fmt::format("{}{}{}", problem.code, problem.code.empty() ? "" : ": ", problem.message));
     }
 }
 
@@ -207,7 +231,8 @@ void ShellSession::sample_paths() {
     sampled_ = true;
     QueryOptions options;
     options.page_items = kSampleItems;
-    QueryCursor cursor(client_, *container_, {fmt::format("SELECT TOP {} * FROM c", kSampleItems), {}}, options);
+    QueryCursor cursor(client_, *container_,
+                       {fmt::format("SELECT TOP {} * FROM c", kSampleItems), {}}, options);
     if (const auto page = cursor.next(); page.ok())
         for (const json::Value& item : page->rows) collect_paths(item, paths_);
 }

@@ -14,11 +14,12 @@
 
 namespace orrery::cli::detail {
 
-/// What a shell knows between two statements. Writes results to the standard output, everything else
-/// to the standard error (on a terminal: all to the standard output). Owned by one thread.
+/// What a shell knows between two statements. Writes results to the standard output, everything
+/// else to the standard error (on a terminal: all to the standard output). Owned by one thread.
 class ShellSession {
 public:
-    ShellSession(const ShellOptions& options, const AccountClient::Shared& account, bool interactive);
+    ShellSession(const ShellOptions& options, const AccountClient::Shared& account,
+                 bool interactive);
 
     /// Reaches the account, and the container if one was named.
     Status open();
@@ -29,7 +30,9 @@ public:
     /// A query, or a command that begins with a dot. False when it failed; the error is shown.
     bool run(const std::string& statement);
     Completion complete(std::string_view before);
-    void use_history(std::function<std::vector<std::string>()> history) { history_ = std::move(history); }
+    void use_history(std::function<std::vector<std::string>()> history) {
+        history_ = std::move(history);
+    }
 
     struct Command {
         std::string_view name;
@@ -43,7 +46,8 @@ private:
     Status run_command(const std::string& line);
     Status run_query(const std::string& text);
     void show_problems(const std::string& text, const std::vector<QueryProblem>& problems) const;
-    void show_footer(uint64_t rows, size_t pages, double charge, int64_t elapsed_us, bool stopped) const;
+    void show_footer(uint64_t rows, size_t pages, double charge, int64_t elapsed_us,
+                     bool stopped) const;
     void show_reports(const QueryPage& page) const;
     enum class Answer : uint8_t { kNext, kAll, kStop };
     Answer ask_for_more() const;
