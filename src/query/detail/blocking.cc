@@ -1,5 +1,7 @@
 // Queries whose rows are known only at the end. A pass over the items is longer than a page may be:
 // between pages it is parked, with everything it has gathered.
+#include <algorithm>
+
 #include "base/errors.h"
 #include "json/write.h"
 #include "query/detail/blocking_pass.h"
@@ -9,20 +11,23 @@ namespace orrery::query::detail {
 
 using json::Value;
 
-/// The rows that are ready, until the page is full.
-void PageRun::take_ready(BlockingPass& pass, uint64_t skip) {
-    for (; pass.in_rows < pass.rows.size(); ++pass.in_rows) {
-        if (page_full()) return;
-        if (pass.emitted++ < skip) continue;
-        std::string text = json::to_text(pass.rows[pass.in_rows], json::NumberForm::kCanonical);
-        answer_.output_bytes += text.size();
-        answer_.returned_bytes += text.size();
-        answer_.rows.push_back(std::move(text));
+/// Rows leave as they came if they are one page. Otherwise the rest of them must be found again,
+/// even after the pass was lost and other partitions bring them in another order: then their texts
+/// decide, unless the query does.
+void PageRun::settle_order(BlockingPass& pass, uint64_t skip) {
+    uint64_t bytes = 0;
+    for (const Value& row : pass.rows) {
+        pass.texts.push_back(json::to_text(row, json::NumberForm::kCanonical));
+        bytes += pass.texts.back().size();
     }
     pass.rows.clear();
-    pass.in_rows = 0;
-    pass.kept_rows = 0;
     pass.arena.clear();
+    pass.settled = true;
+    const bool one_page =
+        skip == 0 && pass.texts.size() <= request_.rows_max && bytes <= request_.bytes_max;
+    if (!one_page && request_.query.root().order_by.empty())
+        std::sort(pass.texts.begin(), pass.texts.end());
+    pass.emitted = std::min<uint64_t>(skip, pass.texts.size());
 }
 
 Status PageRun::run_blocking() {
@@ -35,21 +40,25 @@ Status PageRun::run_blocking() {
     }
     // A pass that was lost is made up for in one go: it could be lost again.
     const bool may_park =
-        request_.owner != nullptr && (resume_.order == Position::Order::kStart ||
-                                      pass->emitted > 0 || pass->segment > 0 || pass->reader);
+        request_.owner != nullptr && (resume_.order == Position::Order::kStart || pass->settled ||
+                                      pass->segment > 0 || pass->reader);
     rows_.emplace(pass->request, pass->filter);
     position_ = Position();
     position_.order = Position::Order::kWhole;
-    while (true) {
-        take_ready(*pass, skip);
-        if (!pass->rows.empty()) break;  // the page is full
-        if (pass->finished) break;
+    while (!pass->finished) {
         if (cancelled()) return {};
         if (may_park && out_of_time()) break;
         TRY_STATUS(advance(*pass));
     }
-    more_ = !pass->finished || !pass->rows.empty();
-    position_.emitted = std::max(pass->emitted, skip);
+    if (pass->finished && !pass->settled) settle_order(*pass, skip);
+    for (; pass->settled && pass->emitted < pass->texts.size() && !page_full(); ++pass->emitted) {
+        std::string& text = pass->texts[pass->emitted];
+        answer_.output_bytes += text.size();
+        answer_.returned_bytes += text.size();
+        answer_.rows.push_back(std::move(text));
+    }
+    more_ = !pass->settled || pass->emitted < pass->texts.size();
+    position_.emitted = pass->settled ? pass->emitted : skip;
     if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
     if (more_ && request_.owner != nullptr) answer_.parked = std::move(pass);
     return {};
@@ -110,10 +119,7 @@ Status PageRun::advance(BlockingPass& pass) {
         answer_.retrieved_bytes += item_.document().text.size();
         ++work_of(segment.partition).loaded_items;
         TRY_STATUS(pass.run.feed(item_.value(), item_.arena(), pass.rows));
-        if (!pass.rows.empty()) {
-            pass.keep_rows();
-            return {};
-        }
+        pass.keep_rows();
     }
     return {};
 }

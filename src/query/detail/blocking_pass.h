@@ -30,11 +30,12 @@ public:
     std::vector<Candidate> batch;
     size_t in_batch = 0;
     json::Arena arena;              ///< of the rows
-    std::vector<json::Value> rows;  ///< made, not yet returned
-    size_t in_rows = 0;             ///< of them: returned
+    std::vector<json::Value> rows;  ///< as they come
     size_t kept_rows = 0;           ///< of them: copied into `arena`
     bool finished = false;
-    uint64_t emitted = 0;  ///< rows returned so far
+    bool settled = false;            ///< all rows are in `texts`, in the order in which they leave
+    std::vector<std::string> texts;  ///< those returned are empty
+    uint64_t emitted = 0;            ///< rows returned so far
 
     /// Rows borrow from the item that made them, which goes with the next one.
     void keep_rows() {

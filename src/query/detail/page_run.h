@@ -87,7 +87,7 @@ private:
 
     // blocking.cc
     Status run_blocking();
-    void take_ready(BlockingPass& pass, uint64_t skip);
+    void settle_order(BlockingPass& pass, uint64_t skip);
     Status advance(BlockingPass& pass);
 
     // index_only.cc
