@@ -13,7 +13,7 @@ help:
 	@echo "make sdk-tests   official SDKs (JavaScript, Python, Java, Go) and the raw wire suite, HTTP and TLS"
 	@echo "make cli-test    shell, import, export, bench, top against a server, through a pseudo-terminal"
 	@echo "make explorer-test  the Data Explorer in a headless browser (screenshots: build/explorer-shots)"
-	@echo "make crash-test  kill -9 while writing, restart, verify (ROUNDS=20)"
+	@echo "make crash-test  kill -9 while writing, and while partitions split, restart, verify (ROUNDS=20 SPLIT_ROUNDS=10)"
 	@echo "make disk-test   fill a small disk, restart, verify (needs root)"
 	@echo "make fuzz        short fuzzing runs (FUZZ_SECONDS=20 each)"
 	@echo "make bench       measure against nginx, PostgreSQL, raw RocksDB; writes docs/benchmarks*.md"
@@ -75,8 +75,10 @@ sdk-tests-rest: build
 	tests/sdk/run.sh --tls js python java go
 
 ROUNDS ?= 20
+SPLIT_ROUNDS ?= 10
 crash-test: build
 	tests/crash/run.sh $(ROUNDS)
+	tests/crash/run.sh $(SPLIT_ROUNDS) --splits 1
 
 disk-test: build
 	tests/disk/run.sh
