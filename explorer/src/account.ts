@@ -19,12 +19,16 @@ const patch = (change: Partial<Account>) => account.set({ ...account.get(), ...c
 
 session.subscribe(() => account.set(fresh()));
 
+/// "orders-9" before "orders-10".
+const names = new Intl.Collator('en', { numeric: true });
+const byName = (a: { id: string }, b: { id: string }): number => names.compare(a.id, b.id);
+
 export async function loadAccount(): Promise<void> {
   const client = session.get();
   if (!client) return;
   try {
     const [databases, offers] = await Promise.all([listDatabases(client), listOffers(client).catch(() => [])]);
-    databases.sort((a, b) => a.id.localeCompare(b.id));
+    databases.sort(byName);
     patch({ databases, error: null, offers: Object.fromEntries(offers.map((o) => [o.offerResourceId, o])) });
     const { open, containers } = account.get();
     const only = databases.length === 1 ? databases[0]!.id : null;
@@ -42,7 +46,7 @@ export async function loadContainers(db: string): Promise<void> {
   if (!Array.isArray(account.get().containers[db])) put('loading');
   try {
     const list = await listContainers(client, db);
-    put(list.sort((a, b) => a.id.localeCompare(b.id)));
+    put(list.sort(byName));
   } catch (error) {
     put({ error });
   }

@@ -4,14 +4,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <fstream>
 #include <mutex>
 #include <thread>
 
 #include "base/errors.h"
 #include "cli/checkpoint.h"
+#include "cli/detail/import_pipeline.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "json/write.h"
@@ -19,125 +18,8 @@
 namespace orrery::cli {
 namespace {
 
-constexpr size_t kQueueBytesMax = 32 << 20;
-constexpr size_t kQueuePerConnection = 16;
 constexpr int64_t kCheckpointEveryUs = 1'000'000;
 constexpr int64_t kLookMs = 50;
-
-/// Records on their way: handed out in order, finished in any order. Internally locked.
-class Pipeline {
-public:
-    explicit Pipeline(size_t connections) : queue_max_(connections * kQueuePerConnection) {}
-
-    struct Task {
-        uint64_t number = 0;  ///< from 1, over all runs of the same import
-        Record record;
-    };
-    /// Where everything before is finished.
-    struct Mark {
-        uint64_t number = 0;
-        uint64_t offset = 0;
-        uint64_t line = 1;
-        uint64_t handed_out = 0;  ///< highest number that a connection may have sent
-    };
-
-    void start_from(const Mark& mark) {
-        mark_ = mark;
-        next_ = mark.number + 1;
-    }
-
-    /// Waits for room; false when the import has stopped.
-    bool push(Record record) {
-        std::unique_lock lock(mutex_);
-        room_.wait(lock, [&] {
-            return stopped_ || (queue_.size() < queue_max_ && queue_bytes_ < kQueueBytesMax);
-        });
-        if (stopped_) return false;
-        queue_bytes_ += record.text.size();
-        Task task{next_++, std::move(record)};
-        open_.push_back({task.number, task.record.end_offset, task.record.end_line, false});
-        queue_.push_back(std::move(task));
-        work_.notify_one();
-        return true;
-    }
-    /// What was handed in is still worked on; then the import ends, with this error if there is
-    /// one.
-    void end_of_input(std::string error = {}) {
-        const std::lock_guard lock(mutex_);
-        ended_ = true;
-        if (error_.empty()) error_ = std::move(error);
-        work_.notify_all();
-    }
-
-    bool pop(Task& out) {
-        std::unique_lock lock(mutex_);
-        work_.wait(lock, [&] { return stopped_ || ended_ || !queue_.empty(); });
-        if (stopped_ || queue_.empty()) return false;
-        out = std::move(queue_.front());
-        queue_.pop_front();
-        queue_bytes_ -= out.record.text.size();
-        mark_.handed_out = std::max(mark_.handed_out, out.number);
-        room_.notify_one();
-        return true;
-    }
-    void finished(uint64_t number) {
-        const std::lock_guard lock(mutex_);
-        open_[static_cast<size_t>(number - open_.front().number)].done = true;
-        while (!open_.empty() && open_.front().done) {
-            mark_.number = open_.front().number;
-            mark_.offset = open_.front().end_offset;
-            mark_.line = open_.front().end_line;
-            open_.pop_front();
-        }
-    }
-
-    void stop() {
-        const std::lock_guard lock(mutex_);
-        stopped_ = true;
-        room_.notify_all();
-        work_.notify_all();
-    }
-    /// The first error counts.
-    void fail(std::string message) {
-        {
-            const std::lock_guard lock(mutex_);
-            if (error_.empty()) error_ = std::move(message);
-        }
-        stop();
-    }
-    bool stopped() const {
-        const std::lock_guard lock(mutex_);
-        return stopped_;
-    }
-    std::string error() const {
-        const std::lock_guard lock(mutex_);
-        return error_;
-    }
-    Mark mark() const {
-        const std::lock_guard lock(mutex_);
-        return mark_;
-    }
-
-private:
-    struct Open {
-        uint64_t number;
-        uint64_t end_offset;
-        uint64_t end_line;
-        bool done;
-    };
-    const size_t queue_max_;
-    mutable std::mutex mutex_;
-    std::condition_variable room_;
-    std::condition_variable work_;
-    std::deque<Task> queue_;
-    size_t queue_bytes_ = 0;
-    std::deque<Open> open_;  ///< numbers are consecutive
-    Mark mark_;
-    uint64_t next_ = 1;
-    bool ended_ = false;
-    bool stopped_ = false;
-    std::string error_;
-};
 
 class Import {
 public:
@@ -154,8 +36,8 @@ private:
     void read();
     void work();
     /// True when the item is dealt with; otherwise the import has failed.
-    bool write(AccountClient& client, const Pipeline::Task& task);
-    bool reject(const Pipeline::Task& task, const std::string& message);
+    bool write(AccountClient& client, const detail::ImportPipeline::Task& task);
+    bool reject(const detail::ImportPipeline::Task& task, const std::string& message);
     void watch();
     Status save() const;
     ProgressFigures figures() const;
@@ -171,7 +53,7 @@ private:
     std::unique_ptr<ItemConverter> converter_;
     std::string checkpoint_file_;  ///< empty: the source cannot be read from its middle
     uint64_t sent_before_ = 0;     ///< up to here an earlier run may have written
-    Pipeline pipeline_;
+    detail::ImportPipeline pipeline_;
     std::mutex rejects_mutex_;
     std::ofstream rejects_;
     std::atomic<uint64_t> written_{0};
@@ -243,7 +125,7 @@ Status Import::prepare_reader() {
                 "The file is empty: a CSV file begins with a line of column names."));
         TRY(auto names, split_csv(header.text, csv_options.delimiter));
         TRY(csv, CsvConverter::create(std::move(names.texts), csv_options));
-        Pipeline::Mark mark;
+        detail::ImportPipeline::Mark mark;
         mark.offset = header.end_offset;
         mark.line = header.end_line;
         pipeline_.start_from(mark);
@@ -292,7 +174,7 @@ Status Import::prepare_checkpoint() {
             fmt::format("'{}' has changed since the import was begun, so its middle is not where "
                         "it was. Begin anew with --restart.",
                         options_.source)));
-    Pipeline::Mark mark;
+    detail::ImportPipeline::Mark mark;
     mark.number = found->number("items");
     mark.offset = found->number("offset");
     mark.line = found->number("line");
@@ -326,7 +208,7 @@ void Import::read() {
     pipeline_.end_of_input();
 }
 
-bool Import::reject(const Pipeline::Task& task, const std::string& message) {
+bool Import::reject(const detail::ImportPipeline::Task& task, const std::string& message) {
     if (options_.rejects.empty()) {
         pipeline_.fail(message +
                        ". To go on without such items, give them a file: --rejects FILE.");
@@ -348,7 +230,7 @@ bool Import::reject(const Pipeline::Task& task, const std::string& message) {
     return true;
 }
 
-bool Import::write(AccountClient& client, const Pipeline::Task& task) {
+bool Import::write(AccountClient& client, const detail::ImportPipeline::Task& task) {
     const auto item = converter_->convert(task.record);
     if (!item.ok()) return reject(task, item.error().message);
     Headers headers = {{"content-type", "application/json"},
@@ -396,7 +278,7 @@ bool Import::write(AccountClient& client, const Pipeline::Task& task) {
 
 void Import::work() {
     AccountClient client(account_);
-    Pipeline::Task task;
+    detail::ImportPipeline::Task task;
     while (pipeline_.pop(task)) {
         if (!write(client, task)) break;
         pipeline_.finished(task.number);
@@ -406,7 +288,7 @@ void Import::work() {
 
 Status Import::save() const {
     if (checkpoint_file_.empty()) return {};
-    const Pipeline::Mark mark = pipeline_.mark();
+    const detail::ImportPipeline::Mark mark = pipeline_.mark();
     Checkpoint out;
     out.set("format", std::string("orrery-import-1"));
     out.set("source", options_.source);
@@ -453,7 +335,7 @@ void Import::watch() {
 int Import::report(int64_t elapsed_us) {
     std::string error = pipeline_.error();
     const bool stopped = interrupted();
-    const Pipeline::Mark mark = pipeline_.mark();
+    const detail::ImportPipeline::Mark mark = pipeline_.mark();
     const bool complete = error.empty() && !stopped;
     if (complete) {
         if (!checkpoint_file_.empty()) remove_checkpoint(checkpoint_file_);

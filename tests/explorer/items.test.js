@@ -147,6 +147,25 @@ test('files go up and come down: JSON, JSONL, CSV', async (page) => {
 const MANY = Number(process.env.ORRERY_EXPLORER_ITEMS ?? 20_000);
 const many = MANY.toLocaleString('en-US');
 
+test('an item of 2 MB is opened, changed and saved', { patience: 60_000, statuses: [413] }, async (page) => {
+  const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i} ${'x'.repeat(80)}`);
+  await seed('items', 'large', []);
+  await rest('POST', ['dbs', 'items', 'colls', 'large', 'docs'], { headers: point('a'), body: { id: 'large', pk: 'a', lines } });
+  await openContainer(page, 'items', 'large');
+  await page.getByRole('option', { name: 'large' }).click();
+  await page.getByRole('textbox', { name: 'Item' }).waitFor();
+  await page.getByText('line 3 ', { exact: false }).first().waitFor();
+  await shot(page, 'item-large');
+  await write(page, 'Item', JSON.stringify({ id: 'large', pk: 'a', changed: true, lines }, null, 1));
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('not saved').waitFor({ state: 'hidden' });
+  assert.equal((await rest('GET', ['dbs', 'items', 'colls', 'large', 'docs', 'large'], { headers: point('a') })).body.changed, true);
+  await write(page, 'Item', JSON.stringify({ id: 'large', pk: 'a', text: 'y'.repeat(2_200_000) }));
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText(/too large|2 MB/i).first().waitFor();
+  await shot(page, 'item-too-large');
+});
+
 test('a list of very many items stays quick', { patience: 60_000, timeout: 600_000 }, async (page) => {
   await seed('items', 'many', []);
   const line = (i) => `{"id":"item-${String(i).padStart(6, '0')}","pk":"p${i % 500}","v":${i},"text":"some text of item ${i}"}`;

@@ -16,10 +16,36 @@ test('first paint on loopback is fast and files are compressed', async (page) =>
   page.on('response', async (response) => sizes.push(Number(response.headers()['content-length'] ?? 0)));
   await page.goto('/_explorer/');
   await page.getByRole('heading', { name: 'Databases' }).waitFor();
-  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0);
-  assert.ok(paint > 0 && paint < 5000, `first paint after ${paint} ms`);
+  // A machine that is busy with something else may pause any attempt; one of them shows what the page needs.
+  let best = Infinity;
+  for (let attempt = 0; attempt < 20 && best >= 1000; ++attempt) {
+    if (attempt > 0) await page.reload();
+    await page.getByRole('heading', { name: 'Databases' }).waitFor();
+    const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity);
+    best = Math.min(best, paint);
+  }
+  assert.ok(best < 1000, `first paint after ${best} ms`);
   const total = sizes.reduce((a, b) => a + b, 0);
   assert.ok(total < 400_000, `${total} bytes for the first page`);
+});
+
+test('everything together is less than 1.5 MB on the wire, the code editor comes when it is needed', async (page) => {
+  const sizes = new Map();
+  page.on('response', (response) => {
+    if (response.url().includes('/_explorer/')) sizes.set(response.url(), Number(response.headers()['content-length'] ?? 0));
+  });
+  await page.goto('/_explorer/');
+  await page.getByRole('heading', { name: 'Databases' }).waitFor();
+  const before = [...sizes.keys()];
+  assert.ok(!before.some((url) => /codemirror/i.test(url)), before.join('\n'));
+  await seed('bundle', 'c', [{ id: 'one', pk: 'a' }]);
+  for (const tab of ['items', 'query', 'scripts', 'feed', 'scale', 'settings']) {
+    await openContainer(page, 'bundle', 'c', tab);
+    await page.waitForLoadState('networkidle');
+  }
+  assert.ok([...sizes.keys()].length > before.length);
+  const total = [...sizes.values()].reduce((a, b) => a + b, 0);
+  assert.ok(total > 0 && total < 1_500_000, `${total} bytes`);
 });
 
 test('a server with a key of its own asks for it and keeps it in the tab', { statuses: [401] }, async (page, context) => {
@@ -203,6 +229,36 @@ test('it works on a narrow window', { viewport: { width: 390, height: 800 } }, a
   await page.waitForTimeout(250);
   await shot(page, 'tree-narrow');
   await accessible(page);
+});
+
+test('pages at 390 px', { viewport: { width: 390, height: 800 } }, async (page) => {
+  await seed('narrow', 'pages', [{ id: 'one', pk: 'a', name: 'first' }]);
+  for (const tab of ['query', 'feed', 'scale', 'settings', 'scripts']) {
+    await openContainer(page, 'narrow', 'pages', tab);
+    await page.getByRole('tab', { name: /Query|Items/ }).first().waitFor();
+    await page.waitForLoadState('networkidle');
+    await page.waitForTimeout(200);
+    await shot(page, `${tab}-narrow`);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(overflow <= 0, `${tab} is ${overflow} px too wide`);
+    await accessible(page);
+  }
+});
+
+test('thousands of containers', { timeout: 300_000 }, async (page) => {
+  await rest('POST', ['dbs'], { body: { id: 'thousands' } });
+  const one = (i) => rest('POST', ['dbs', 'thousands', 'colls'], { body: { id: `container-${i}`, partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 } } });
+  for (let i = 0; i < 2000; i += 50) await Promise.all(Array.from({ length: 50 }, (_, k) => one(i + k)));
+  await page.goto('/_explorer/#/dbs/thousands');
+  await page.getByText('and 1,600 more').waitFor();
+  await page.getByRole('treeitem', { name: 'container-0', exact: true }).waitFor();
+  assert.ok((await page.getByRole('treeitem').count()) < 100, 'only what is visible is drawn');
+  await shot(page, 'containers-thousands');
+  await accessible(page);
+  await page.getByLabel('Filter databases and containers').fill('container-1999');
+  await page.getByRole('treeitem', { name: 'container-1999', exact: true }).click();
+  await page.getByText('No items yet').waitFor();
+  await rest('DELETE', ['dbs', 'thousands']);
 });
 
 test('many databases and long names', async (page) => {

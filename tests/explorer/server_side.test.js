@@ -20,11 +20,42 @@ test('partitions, heat, largest keys and the bill are those of the container', a
   await page.waitForTimeout(400);
   await shot(page, 'scale');
   await accessible(page);
+  await page.getByRole('heading', { name: 'Largest logical partitions' }).scrollIntoViewIfNeeded();
+  await shot(page, 'scale-heat');
+  await page.getByRole('heading', { name: 'What the bill would be' }).scrollIntoViewIfNeeded();
+  await page.getByText('Serverless instead').scrollIntoViewIfNeeded();
+  await shot(page, 'scale-bill');
   await page.getByRole('button', { name: 'Colours', exact: true }).click();
   await page.getByRole('menuitem', { name: 'Dark' }).click();
   await page.waitForTimeout(300);
   await shot(page, 'scale-dark');
   await accessible(page);
+});
+
+test('autoscale follows the load, and a partition is split with a button', { patience: 60_000 }, async (page) => {
+  await rest('POST', ['dbs', 'server', 'colls'], {
+    body: { id: 'auto', partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 } },
+    headers: { 'x-ms-cosmos-offer-autopilot-settings': '{"maxThroughput":4000}' },
+  });
+  for (const item of items.slice(0, 30)) await rest('POST', ['dbs', 'server', 'colls', 'auto', 'docs'], { headers: point(item.pk), body: item });
+  await openContainer(page, 'server', 'auto', 'scale');
+  await page.getByRole('heading', { name: 'Autoscale', exact: true }).scrollIntoViewIfNeeded();
+  await page.getByText('400 to 4,000 RU/s').waitFor();
+  await page.getByText('highest of this hour').waitFor();
+  await page.getByText(/of at most 4,000 RU\/s at \$0\.012/).waitFor();
+  await page.waitForTimeout(400);
+  await shot(page, 'scale-autoscale');
+  await accessible(page);
+  await page.getByRole('heading', { name: '1 physical partition' }).scrollIntoViewIfNeeded();
+  await page.getByLabel('Choose range 0').check();
+  await page.getByRole('button', { name: 'Split…' }).click();
+  await page.getByRole('dialog').getByRole('columnheader', { name: 'Keys from' }).waitFor();
+  await shot(page, 'split');
+  await accessible(page);
+  await page.getByRole('dialog').getByRole('button', { name: 'Split', exact: true }).click();
+  await page.getByRole('heading', { name: '2 physical partitions' }).waitFor();
+  await page.getByText('split of 0 into 1 and 2').waitFor();
+  assert.equal((await rest('GET', ['dbs', 'server', 'colls', 'auto', 'pkranges'])).body.PartitionKeyRanges.length, 2);
 });
 
 test('a stored procedure is written, executed with its log, changed and deleted', { skip: scripts ? false : 'the server has no scripts', statuses: [400] }, async (page) => {

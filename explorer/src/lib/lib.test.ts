@@ -5,6 +5,7 @@ import { itemRow, listQuery } from '../wire/api';
 import { WireError } from '../wire/error';
 import { keyHeader, keyOf, pathExpression, pathNames } from '../wire/key';
 import { authorization, importKey, WELL_KNOWN_KEY } from '../wire/sign';
+import { scaledAt } from './autoscale';
 import { itemsInFile } from './files';
 import { itemFromCells, parseCsv, toCsv } from './csv';
 import { elements, members, parse, pretty, stringify, withMember, withoutSystem } from './json_text';
@@ -111,4 +112,12 @@ test('completion learns paths from items', () => {
   assert.deepEqual([...root.children.get('a')!.children.get('b')!.kinds], ['number', 'string']);
   assert.ok(root.children.get('tags')!.children.has('name'));
   assert.ok(FUNCTIONS.STARTSWITH);
+});
+
+test('autoscale follows the mean of five seconds between a tenth and the whole', () => {
+  const used = (...charges: number[]) => ({ provisioned: 1000, seconds: charges.map((c): [number, number, number] => [c, 0, 0]) });
+  assert.equal(scaledAt(used(0, 0, 0, 0, 0), 4), 100);
+  assert.equal(scaledAt(used(0, 0, 1000, 1000, 500), 4), 500);
+  assert.equal(scaledAt(used(5000, 5000, 5000, 5000, 5000), 4), 1000);
+  assert.equal(scaledAt(used(2000), 0), 400);
 });

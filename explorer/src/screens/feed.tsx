@@ -112,7 +112,7 @@ export function Feed({ db, container }: ContainerProps) {
   };
   const list = (
     <div className="fill" style={{ background: 'var(--panel)' }}>
-      <div className="list-head"><span style={{ width: 76 }}>Seen</span><span style={{ flex: 3 }}>id</span><span style={{ flex: 2 }} className="ellipsis">{container.partitionKey?.paths.join(' / ')}</span><span style={{ width: 66 }}>Change</span></div>
+      <div className="list-head"><span style={{ width: 66, flex: 'none' }}>Seen</span><span style={{ flex: 3 }}>id</span><span style={{ flex: 2 }} className="ellipsis">{container.partitionKey?.paths.join(' / ')}</span><span style={{ width: 66, flex: 'none' }}>Change</span></div>
       {watch.error !== null && <div style={{ padding: 12 }}><ErrorNote error={watch.error} /></div>}
       {watch.changes.length === 0 ? (
         <Empty icon="clock" title={watch.running ? 'Waiting for changes' : 'Watch changes as they happen'}>

@@ -12,6 +12,7 @@ import {
   forecastMerge, forecastSplit, merge, readMetrics, readPartitions, readTopCharge, readTopStorage, split,
   type ContainerMetrics, type Forecast, type Partitions, type RangeUse,
 } from '../wire/own';
+import { AutoscaleCard } from './autoscale';
 import type { ContainerProps } from './container_page';
 
 const Chart = lazy(() => import('../ui/chart').then((m) => ({ default: m.Chart })));
@@ -38,6 +39,7 @@ const lastMinute = (range: RangeUse): { ruPerSecond: number; share: number; thro
 export function Scale({ db, container, refresh, state }: ContainerProps) {
   const client = useStore(session)!;
   const coll = container.id;
+  const { offers } = useStore(account);
   const [minutes, setMinutes] = useState<'15' | '60' | '360'>('60');
   const metrics = useLoaded((signal) => readMetrics(client, db, coll, Number(minutes), SECONDS, signal), [db, coll, minutes]);
   const partitions = useLoaded((signal) => readPartitions(client, db, coll, signal), [db, coll]);
@@ -64,6 +66,8 @@ export function Scale({ db, container, refresh, state }: ContainerProps) {
       </div></div>
     );
   const data = metrics.data;
+  const offer = offers[container._rid];
+  const autoscale = offer ? throughputOf(offer) : null;
   const neighbours = chosen.length === 2 && Math.abs(data.ranges.findIndex((r) => r.id === chosen[0]) - data.ranges.findIndex((r) => r.id === chosen[1])) === 1;
   return (
     <div className="page" tabIndex={0} role="region" aria-label="Scale">
@@ -72,7 +76,7 @@ export function Scale({ db, container, refresh, state }: ContainerProps) {
           <div className="head"><h2 id="scale-partitions" className="grow">{plural(data.ranges.length, 'physical partition')}</h2>
             {partitions.data && (
               <div className="row">
-                <Button icon="script" disabled={chosen.length !== 1 || running} onClick={() => setChange({ kind: 'split', ids: chosen })}>Split…</Button>
+                <Button disabled={chosen.length !== 1 || running} onClick={() => setChange({ kind: 'split', ids: chosen })}>Split…</Button>
                 <Button disabled={!neighbours || running} onClick={() => setChange({ kind: 'merge', ids: [...chosen].sort((a, b) => data.ranges.findIndex((r) => r.id === a) - data.ranges.findIndex((r) => r.id === b)) })}>Merge…</Button>
               </div>
             )}
@@ -90,6 +94,7 @@ export function Scale({ db, container, refresh, state }: ContainerProps) {
             <Segmented small label="Time" value={minutes} onChange={setMinutes} options={[{ value: '15', label: '15 min' }, { value: '60', label: '1 hour' }, { value: '360', label: '6 hours' }]} /></div>
           <HeatMap data={data} />
         </section>
+        {autoscale?.mode === 'autoscale' && <AutoscaleCard db={db} coll={coll} data={data} maximum={autoscale.max} />}
         <TopKeys db={db} coll={coll} />
         <BillCard data={data} container={container} storageKb={state.usage?.kilobytes ?? 0} />
       </div>
@@ -134,7 +139,7 @@ function RangeTable({ data, partitions, chosen, onChoose }: { data: ContainerMet
                 <td className="mono small" title={range.maxExclusive}>{range.maxExclusive.slice(0, 8)}</td>
                 <td>{count(range.items)}</td>
                 <td><div className="meter"><div style={{ width: `${(100 * range.bytes) / (limit || most)}%` }} /></div><span className="small">{bytes(range.bytes)}{limit ? <span className="muted"> of {bytes(limit)}</span> : null}</span></td>
-                <td><div className="meter"><div style={{ width: `${Math.min(100, 100 * use.share)}%`, background: heat(Math.max(0.3, use.share)) }} /></div><span className="small">{use.ruPerSecond.toFixed(1)} <span className="muted">of {count(Math.round(range.provisioned))}, busiest second {Math.round(100 * use.share)} %</span></span></td>
+                <td><div className="meter"><div style={{ width: `${Math.min(100, 100 * use.share)}%`, background: heat(Math.max(0.3, use.share)) }} /></div><span className="small nowrap" title="Mean of the last minute, and its busiest second">{use.ruPerSecond.toFixed(1)} <span className="muted">of {count(Math.round(range.provisioned))}, peak {Math.round(100 * use.share)} %</span></span></td>
                 <td>{use.throttled ? <span className="badge bad">{count(use.throttled)}</span> : '0'}</td>
               </tr>
             );

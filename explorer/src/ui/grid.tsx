@@ -35,6 +35,11 @@ export function Grid({ rows, label }: { rows: Json[]; label: string }) {
       }),
     [columns, rows],
   );
+  // A heading stands over its numbers.
+  const numeric = useMemo(
+    () => columns.map((column) => rows.slice(0, 60).map((row) => cell(row, column)).filter((v) => v !== undefined && v !== null).every((v) => typeof v === 'number' || typeof v === 'bigint')),
+    [columns, rows],
+  );
   const { ref, first, last } = useWindow(rows.length, ROW, ROW);
   return (
     <div className="grid" ref={ref} role="table" tabIndex={0} aria-label={label} aria-rowcount={rows.length + 1} aria-colcount={columns.length + 1}>
@@ -42,7 +47,7 @@ export function Grid({ rows, label }: { rows: Json[]; label: string }) {
         <div className="thead" role="row">
           <div className="th" role="columnheader" style={{ width: 62, textAlign: 'right' }}>#</div>
           {columns.map((column, i) => (
-            <div key={column} className="th" role="columnheader" style={{ width: widths[i] }} title={column}>{column}</div>
+            <div key={column} className="th" role="columnheader" style={{ width: widths[i], textAlign: numeric[i] ? 'right' : undefined }} title={column}>{column}</div>
           ))}
         </div>
       </div>

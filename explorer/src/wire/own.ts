@@ -71,6 +71,16 @@ async function get<T>(client: Client, segments: string[], search: string, signal
 export const readMetrics = (client: Client, db: string, coll: string, minutes: number, seconds: number, signal?: AbortSignal): Promise<ContainerMetrics> =>
   get(client, of(db, coll, 'metrics'), `?minutes=${minutes}&seconds=${seconds}`, signal);
 
+/// What the container may use, and what autoscale has scaled to.
+export interface ThroughputState {
+  mode: 'manual' | 'autoscale' | 'serverless' | 'none';
+  currentThroughput: number;
+  highestThroughputOfHour: number;
+}
+
+export const readThroughput = (client: Client, db: string, coll: string, signal?: AbortSignal): Promise<ThroughputState> =>
+  get(client, of(db, coll, 'throughput'), '', signal);
+
 export const readTopCharge = (client: Client, db: string, coll: string, signal?: AbortSignal): Promise<TopCharge> =>
   get(client, of(db, coll, 'top'), '?by=charge&count=10', signal);
 
