@@ -237,7 +237,8 @@ test('pages at 390 px', { viewport: { width: 390, height: 800 } }, async (page) 
     await openContainer(page, 'narrow', 'pages', tab);
     await page.getByRole('tab', { name: /Query|Items/ }).first().waitFor();
     await page.waitForLoadState('networkidle');
-    await page.waitForTimeout(200);
+    await page.getByText('Loading…').first().waitFor({ state: 'hidden' });
+    await page.waitForTimeout(300);
     await shot(page, `${tab}-narrow`);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `${tab} is ${overflow} px too wide`);
@@ -251,12 +252,13 @@ test('thousands of containers', { timeout: 300_000 }, async (page) => {
   for (let i = 0; i < 2000; i += 50) await Promise.all(Array.from({ length: 50 }, (_, k) => one(i + k)));
   await page.goto('/_explorer/#/dbs/thousands');
   await page.getByText('and 1,600 more').waitFor();
-  await page.getByRole('treeitem', { name: 'container-0', exact: true }).waitFor();
+  await page.getByRole('treeitem', { name: 'thousands' }).click();
+  await page.getByRole('treeitem', { name: 'container-0' }).waitFor();
   assert.ok((await page.getByRole('treeitem').count()) < 100, 'only what is visible is drawn');
   await shot(page, 'containers-thousands');
   await accessible(page);
   await page.getByLabel('Filter databases and containers').fill('container-1999');
-  await page.getByRole('treeitem', { name: 'container-1999', exact: true }).click();
+  await page.getByRole('treeitem', { name: 'container-1999' }).click();
   await page.getByText('No items yet').waitFor();
   await rest('DELETE', ['dbs', 'thousands']);
 });

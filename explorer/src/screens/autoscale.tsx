@@ -33,7 +33,7 @@ export function AutoscaleCard({ db, coll, data, maximum }: { db: string; coll: s
       {state.error !== null && <ErrorNote error={state.error} retry={state.reload} />}
       <Suspense fallback={<Spinner />}>
         <Chart x={lines.x} label="Throughput that autoscale provided, and what was used, in the last two minutes"
-          lines={[{ label: 'scaled to', values: lines.scaled, color: '--good' }, { label: 'used', values: lines.used, color: '--accent' }, { label: 'maximum', values: lines.top, color: '--text-3' }]} />
+          lines={[{ label: 'scaled to', values: lines.scaled, color: '--good' }, { label: 'used', values: lines.used, color: '--accent' }, { label: 'maximum', values: lines.top, color: '--text-3', bare: true }]} />
       </Suspense>
     </section>
   );

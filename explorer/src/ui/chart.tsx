@@ -9,6 +9,8 @@ export interface Line {
   values: number[];
   /// The name of a colour token.
   color: string;
+  /// A limit: drawn without the area below it.
+  bare?: boolean;
 }
 
 /// Lines over time (seconds). Drawn on a canvas; the label says it in words.
@@ -28,8 +30,8 @@ export function Chart({ x, lines, label, height = 190 }: { x: number[]; lines: L
         height,
         cursor: { y: false },
         scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.1)] } },
-        axes: [axis, { ...axis, size: 52 }],
-        series: [{}, ...lines.map((line) => ({ label: line.label, stroke: color(line.color), width: 1.6, points: { show: false }, fill: `color-mix(in srgb, ${color(line.color)} 12%, transparent)` }))],
+        axes: [{ ...axis, space: 90, values: (_u, splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString('en-GB')) }, { ...axis, size: 52 }],
+        series: [{}, ...lines.map((line) => ({ label: line.label, stroke: color(line.color), width: 1.6, points: { show: false }, ...(line.bare ? { dash: [4, 4] } : { fill: `color-mix(in srgb, ${color(line.color)} 12%, transparent)` }) }))],
       },
       [x, ...lines.map((l) => l.values)],
       element,

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode } from 'react';
+import { useEffect, useRef, type KeyboardEvent, type ReactNode } from 'react';
 
 export function Tabs<T extends string>({ label, value, tabs, onChange, small, panelId }: {
   label: string;
@@ -8,6 +8,11 @@ export function Tabs<T extends string>({ label, value, tabs, onChange, small, pa
   small?: boolean;
   panelId: string;
 }) {
+  const box = useRef<HTMLDivElement>(null);
+  // On a narrow window the row of tabs is wider than the page.
+  useEffect(() => {
+    box.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [value]);
   const onKey = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (step === 0) return;
@@ -18,7 +23,7 @@ export function Tabs<T extends string>({ label, value, tabs, onChange, small, pa
     (event.currentTarget as HTMLElement).querySelector<HTMLElement>(`[data-tab="${next.value}"]`)?.focus();
   };
   return (
-    <div className={`tabs${small ? ' small' : ''}`} role="tablist" aria-label={label} onKeyDown={onKey}>
+    <div ref={box} className={`tabs${small ? ' small' : ''}`} role="tablist" aria-label={label} onKeyDown={onKey}>
       {tabs.map((tab) => (
         <button key={tab.value} type="button" role="tab" data-tab={tab.value} id={`${panelId}-${tab.value}`}
           aria-selected={tab.value === value} aria-controls={tab.value === value ? panelId : undefined}

@@ -77,7 +77,8 @@ export function describe(error: unknown): { title: string; text: string } {
       503: 'The server is not available',
       507: 'The store is read-only',
     };
-    return { title: titles[error.status] ?? `Error ${error.status}`, text: error.message };
+    const text = /^Request size is too large/.test(error.message) ? 'An item takes at most 2 MB of JSON. Split it into several items of the same partition key.' : error.message;
+    return { title: titles[error.status] ?? `Error ${error.status}`, text };
   }
   return { title: 'Something went wrong', text: error instanceof Error ? error.message : String(error) };
 }
