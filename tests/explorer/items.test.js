@@ -147,7 +147,7 @@ test('files go up and come down: JSON, JSONL, CSV', async (page) => {
 const MANY = Number(process.env.ORRERY_EXPLORER_ITEMS ?? 20_000);
 const many = MANY.toLocaleString('en-US');
 
-test('an item of 2 MB is opened, changed and saved', { patience: 60_000, statuses: [413] }, async (page) => {
+test('an item of 2 MB is opened, changed and saved', { patience: 60_000, statuses: [413, 429] }, async (page) => {
   const lines = Array.from({ length: 20_000 }, (_, i) => `line ${i} ${'x'.repeat(80)}`);
   await seed('items', 'large', []);
   await rest('POST', ['dbs', 'items', 'colls', 'large', 'docs'], { headers: point('a'), body: { id: 'large', pk: 'a', lines } });
