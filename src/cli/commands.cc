@@ -126,10 +126,12 @@ void Commands::State::add_import() {
         ->add_option("--partition-key", import_options.key_paths,
                      "With --create: /path, up to three for a hierarchical key")
         ->expected(1, 3)
+        ->needs("--create")
         ->type_name("PATH");
     import
         ->add_option("--throughput", import_options.throughput,
                      "With --create: RU/s of the container")
+        ->needs("--create")
         ->check(CLI::Range(400, 1'000'000));
     import->add_option("--delimiter", import_delimiter, "Between fields; \\t for a tab")
         ->group("CSV")
@@ -318,9 +320,14 @@ std::function<int()> Commands::chosen() const {
     if (state->shell->parsed()) return [state] { return state->run_shell_command(); };
     if (state->import->parsed()) {
         state->import_options.csv_delimiter_given = state->import->count("--delimiter") > 0;
+        for (const char* option : {"--delimiter", "--types", "--column", "--empty", "--flat"})
+            if (state->import->count(option) > 0) state->import_options.csv_option = option;
         return [state] { return state->run_import_command(); };
     }
-    if (state->export_->parsed()) return [state] { return state->run_export_command(); };
+    if (state->export_->parsed()) {
+        state->export_options.delimiter_given = state->export_->count("--delimiter") > 0;
+        return [state] { return state->run_export_command(); };
+    }
     if (state->bench->parsed()) return [state] { return state->run_bench_command(); };
     if (state->top->parsed()) return [state] { return state->run_top_command(); };
     if (state->completion->parsed()) {

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -99,6 +100,17 @@ private:
     int fd_ = -1;
     uint64_t written_ = 0;
 };
+
+/// A new file that nobody else can name beforehand.
+Result<std::string> temporary_file() {
+    std::string path = "/tmp/orrery-export-XXXXXX";
+    const int fd = ::mkstemp(path.data());
+    if (fd < 0)
+        return errors::bad_request(
+            fmt::format("No temporary file can be made in /tmp: {}.", std::strerror(errno)));
+    ::close(fd);
+    return path;
+}
 
 class Export {
 public:
@@ -201,9 +213,14 @@ Status Export::prepare() {
         return Status(
             errors::bad_request("Exports are json, jsonl, csv or tsv; mongoimport reads jsonl."));
     const bool csv = format_ == FileFormat::kCsv || format_ == FileFormat::kTsv;
-    data_file_ = !csv                     ? options_.target
-                 : options_.target == "-" ? fmt::format("/tmp/orrery-export-{}.jsonl", ::getpid())
-                                          : options_.target + ".part.jsonl";
+    if (options_.delimiter_given && format_ != FileFormat::kCsv)
+        return Status(errors::bad_request("--delimiter is for --format csv."));
+    data_file_ = options_.target;
+    if (csv && options_.target == "-") {
+        TRY(data_file_, temporary_file());
+    } else if (csv) {
+        data_file_ += ".part.jsonl";
+    }
     AccountClient client(account_);
     TRY(container_, read_container(client, options_.container));
     TRY(const auto ranges, read_ranges(client, options_.container));
@@ -420,6 +437,7 @@ int Export::report(int64_t elapsed_us) {
 
 int Export::run() {
     if (const Status prepared = prepare(); !prepared.ok()) {
+        if (options_.target == "-" && data_file_ != "-") ::unlink(data_file_.c_str());
         fmt::print(stderr, "orrery: {}\n", prepared.error().message);
         return interrupted() ? kInterruptedExit : 1;
     }

@@ -16,6 +16,7 @@ struct ExportOptions {
     size_t parallel = 4;  ///< ranges read side by side
     bool system_properties = false;
     char delimiter = ',';
+    bool delimiter_given = false;
     bool resume = false;
     bool restart = false;    ///< also: an existing file is written over
     std::string checkpoint;  ///< empty: beside the target

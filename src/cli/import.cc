@@ -31,6 +31,7 @@ public:
 private:
     Status prepare();
     Status prepare_container(AccountClient& client);
+    Status open_source();
     Status prepare_reader();
     Status prepare_checkpoint();
     void read();
@@ -103,15 +104,31 @@ Status Import::prepare_container(AccountClient& client) {
                                             name.text())));
     if (!found.ok()) return std::move(found).take_status();
     container_ = std::move(*found);
+    std::vector<std::vector<std::string>> wanted;
+    for (const std::string& path : options_.key_paths) wanted.push_back(parse_key_path(path));
+    if (options_.create && wanted != container_.key_paths)
+        return Status(errors::bad_request(
+            fmt::format("The container '{}' is there already, with another partition key. Leave "
+                        "out --create and --partition-key to use it as it is.",
+                        name.text())));
     return {};
 }
 
-Status Import::prepare_reader() {
+Status Import::open_source() {
     TRY(source_, Source::open(options_.source));
     format_ = options_.format;
     if (format_ == FileFormat::kByName) {
         TRY(format_, format_of_name(options_.source));
     }
+    if (!options_.csv_option.empty() && format_ != FileFormat::kCsv && format_ != FileFormat::kTsv)
+        return Status(errors::bad_request(
+            fmt::format("{} is for tables; this file is not read as one. Add --format csv, or "
+                        "leave it out.",
+                        options_.csv_option)));
+    return {};
+}
+
+Status Import::prepare_reader() {
     std::optional<CsvConverter> csv;
     if (format_ == FileFormat::kCsv || format_ == FileFormat::kTsv) {
         reader_ = csv_records(*source_);
@@ -185,6 +202,7 @@ Status Import::prepare_checkpoint() {
 }
 
 Status Import::prepare() {
+    TRY_STATUS(open_source());
     AccountClient client(account_);
     TRY_STATUS(prepare_container(client));
     TRY_STATUS(prepare_reader());

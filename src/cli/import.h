@@ -30,6 +30,7 @@ struct ImportOptions {
     ConversionOptions conversion;
     CsvOptions csv;
     bool csv_delimiter_given = false;
+    std::string csv_option = {};  ///< one that was given; it has no meaning for other formats
     std::string rejects;  ///< file for items that are refused; empty: the first one ends the import
     bool resume = false;
     bool restart = false;

@@ -77,6 +77,35 @@ class Server:
             data = answer.read()
             return json.loads(data) if data else None
 
+    def own(self, method, name, what, body=None):
+        """Orrery's own endpoints of a container."""
+        link = f"containers/{name}/{what}"
+        date = formatdate(usegmt=True)
+        text = f"{method.lower()}\n_orrery\n{link}\n{date.lower()}\n\n"
+        signature = base64.b64encode(hmac.new(base64.b64decode(KEY), text.encode(), hashlib.sha256).digest()).decode()
+        request = urllib.request.Request(
+            f"{self.endpoint}/_orrery/{link}", method=method, data=None if body is None else json.dumps(body).encode(),
+            headers={"x-ms-date": date, "x-ms-version": "2020-07-15", "content-type": "application/json",
+                     "authorization": urllib.parse.quote(f"type=master&ver=1.0&sig={signature}", safe="")})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return json.loads(answer.read())
+
+    def ranges(self, name):
+        return [r["id"] for r in self.rest("GET", f"dbs/{name.replace('/', '/colls/')}/pkranges")["PartitionKeyRanges"]]
+
+    def set_throughput(self, name, throughput):
+        rid = self.rest("GET", f"dbs/{name.replace('/', '/colls/')}")["_rid"]
+        offer = next(o for o in self.rest("GET", "offers", headers={"x-ms-max-item-count": "1000"})["Offers"] if o["offerResourceId"] == rid)
+        offer["content"]["offerThroughput"] = throughput
+        # By _rid: the signature covers it in lower case.
+        date = formatdate(usegmt=True)
+        text = f"put\noffers\n{offer['_rid'].lower()}\n{date.lower()}\n\n"
+        signature = base64.b64encode(hmac.new(base64.b64decode(KEY), text.encode(), hashlib.sha256).digest()).decode()
+        request = urllib.request.Request(f"{self.endpoint}/offers/{offer['_rid']}", method="PUT", data=json.dumps(offer).encode(),
+                                         headers={"x-ms-date": date, "x-ms-version": "2020-07-15", "content-type": "application/json",
+                                                  "authorization": urllib.parse.quote(f"type=master&ver=1.0&sig={signature}", safe="")})
+        urllib.request.urlopen(request, timeout=PATIENCE).read()
+
     def container(self, name, key="/pk", throughput=10000):
         database, container = name.split("/")
         try:
@@ -145,6 +174,14 @@ class Terminal:
                 return found
             if self._read(0.2) is None or time.monotonic() > end:
                 raise AssertionError(f"{pattern!r} did not come; since then: {self.screen[self.seen:]!r}")
+
+    def sees(self, pattern, seconds):
+        """Whether the pattern shows within a time; the next expect() finds it too."""
+        end = time.monotonic() + seconds
+        while not re.search(pattern, self.screen[self.seen:]):
+            if self._read(0.05) is None or time.monotonic() > end:
+                return False
+        return True
 
     def send(self, text):
         os.write(self.fd, text.encode())

@@ -144,6 +144,22 @@ class OnATerminal(Case):
             terminal.expect("still here")
             self.leave(terminal)
 
+    def test_ctrl_c_stops_a_query_that_runs(self):
+        run("shell", self.container, "-q", "-e", ".upsert " + json.dumps({"id": "long", "pk": "k", "list": list(range(300))}))
+        with self.shell() as terminal:
+            terminal.line("SELECT VALUE COUNT(1) FROM c JOIN a IN c.list JOIN b IN c.list JOIN d IN c.list JOIN e IN c.list WHERE a + b + d + e < -1;")
+            terminal.expect(";\r\n")
+            # Sent again until the query has begun: before that it is a key that gives up an empty line.
+            for _ in range(100):
+                terminal.send(CTRL_C)
+                if terminal.sees(r"Stopped|so far", 0.5):
+                    break
+            terminal.expect(r"Stopped|so far")
+            terminal.expect(self.prompt)
+            terminal.line("SELECT VALUE 40 + c.n FROM c WHERE c.n = 2;")
+            terminal.expect(r"42\r\n")
+            self.leave(terminal)
+
     def test_history_survives_the_session(self):
         with self.shell() as terminal:
             terminal.line("SELECT VALUE 40 + c.n FROM c WHERE c.n = 2;")

@@ -112,6 +112,15 @@ class Modes(Case):
         run("import", str(self.folder / "a.jsonl"), name, "--create", "--partition-key", "/pk", "--throughput", "1000")
         self.assertEqual(query(name, "SELECT VALUE COUNT(1) FROM c"), [2])
 
+    def test_options_that_mean_nothing_here_are_refused(self):
+        path = self.jsonl("a.jsonl", self.items(2))
+        self.assertIn("--flat is for tables", run("import", path, self.container, "--flat", expect=1).stderr)
+        self.assertIn("--create", run("import", path, self.container, "--throughput", "1000", expect=None).stderr)
+        self.assertIn("--delimiter is for", run("export", self.container, "-", "--delimiter", ";", expect=1).stderr)
+        other = run("import", path, self.container, "--create", "--partition-key", "/other", expect=1)
+        self.assertIn("another partition key", other.stderr)
+        run("import", path, self.container, "--create", "--partition-key", "/pk")
+
     def test_hierarchical_keys(self):
         name = f"fresh-{os.getpid()}/tenants"
         items = [{"id": "1", "tenant": "é", "user": 5}, {"id": "2", "tenant": "a"}]
@@ -210,6 +219,28 @@ class Exported(Case):
         self.assertEqual((self.folder / "x.jsonl").read_bytes(), (self.folder / "y.jsonl").read_bytes())
         run("export", self.container, str(self.folder / "z.jsonl"), "--parallel", "4")
         self.assertEqual(sorted((self.folder / "x.jsonl").read_text().splitlines()), sorted((self.folder / "z.jsonl").read_text().splitlines()))
+
+    def test_a_partition_that_splits_meanwhile(self):
+        """The first page is read from the range; then it is split, and the rest follows all the same."""
+        name = f"{type(self).__name__}/split-meanwhile"
+        support.SERVER.container(name, throughput=6000)
+        ids = [item["id"] for item in self.items(4000)]
+        run("import", self.jsonl("s.jsonl", self.items(4000, text="x" * 900)), name, "--parallel", "32")
+        before = support.SERVER.ranges(name)
+        self.assertEqual(len(before), 1)
+        support.SERVER.set_throughput(name, 400)  # pages are seconds apart now
+        target = self.folder / "s-out.jsonl"
+        process = subprocess.Popen([support.PROGRAM, "export", name, str(target)], env=support.environment(), stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + support.PATIENCE
+        while not (target.exists() and target.stat().st_size > 0) and time.monotonic() < end:
+            time.sleep(0.01)
+        support.SERVER.own("POST", name, "split", {"rangeId": before[0]})
+        while support.SERVER.ranges(name) == before and time.monotonic() < end:
+            time.sleep(0.05)
+        _, errors = process.communicate(timeout=support.PATIENCE * 2)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(sorted(json.loads(line)["id"] for line in target.read_text().splitlines()), sorted(ids))
+        self.assertEqual(len(support.SERVER.ranges(name)), 2)
 
     def test_an_existing_file_is_kept(self):
         path = self.write("x.jsonl", "precious")
