@@ -66,12 +66,14 @@ endfunction()
 # Builds every unit test and nothing else.
 add_custom_target(unit_tests)
 
-# orrery_module(<name> DEPS <modules...> LIBS <third-party...>)
+# orrery_module(<name> DEPS <modules...> LIBS <third-party...> FOLDERS <parts of the module...>)
 #   *.cc beside the CMakeLists become the static library orrery_<name>,
 #   *_test.cc the test program <name>_test. tools/check_layers verifies DEPS against #includes.
 function(orrery_module name)
-    cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${CMAKE_CURRENT_SOURCE_DIR}/detail/*.cc)
+    cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_LIBS;FOLDERS" ${ARGN})
+    list(TRANSFORM ARG_FOLDERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+    list(TRANSFORM ARG_FOLDERS APPEND /*.cc)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc ${CMAKE_CURRENT_SOURCE_DIR}/detail/*.cc ${ARG_FOLDERS})
     set(tests ${sources})
     list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
     list(FILTER tests INCLUDE REGEX "_test\\.cc$")

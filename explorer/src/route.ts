@@ -1,6 +1,6 @@
 import { Store } from './lib/hooks';
 
-export const CONTAINER_TABS = ['items', 'query', 'scripts', 'feed', 'scale', 'settings'] as const;
+export const CONTAINER_TABS = ['items', 'query', 'scripts', 'feed', 'scale', 'lab', 'settings'] as const;
 export type ContainerTab = (typeof CONTAINER_TABS)[number];
 
 export type Route =

@@ -107,6 +107,8 @@ struct QueryAnswer {
     Touched touched;
     int64_t compile_us = 0;
     int64_t elapsed_us = 0;
+    std::shared_ptr<const query::CompiledQuery> compiled;
+    bool keyed = false;  ///< limited to a partition key, or a prefix of one, by filter or request
 };
 
 /// The account at work. Internally thread-safe.
@@ -188,7 +190,7 @@ public:
     // Parts of query(), for those who run one elsewhere.
     Status admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
                        const RequestTerms& terms) const;
-    /// Fills in charges and takes them from the budgets.
+    /// Fills in charges and takes them from the budgets. `ranges`: those that the query may need.
     void settle_query(QueryAnswer& answer,
                       const std::vector<const catalog::PartitionRange*>& ranges,
                       const QueryRequest& request) const;

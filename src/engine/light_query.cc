@@ -116,6 +116,8 @@ Result<bool> run(const Engine& engine, const catalog::Container& given, const Qu
     const size_t touched = answer.page.work.empty() ? 0 : answer.page.work.back().partition;
     answer.touched = {ranges[touched]->id, ranges[touched]->partition->lsn()};
     engine.settle_query(answer, ranges, request);
+    answer.compiled = compiled;
+    answer.keyed = is_keyed(container, *compiled, parameters, request);
     answer.compile_us = compiled_at - started;
     answer.elapsed_us = clock.monotonic_us() - started;
     return true;

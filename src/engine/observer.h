@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 
 #include "meter/charge.h"
+#include "query/page.h"
 
 namespace orrery::engine {
 
@@ -31,6 +34,7 @@ std::string_view operation_name(OperationClass operation);
 struct RequestRecord {
     static constexpr uint32_t kNoRange = UINT32_MAX;
     static constexpr size_t kKeyBytesMax = 55;
+    static constexpr size_t kIdBytesMax = 47;
 
     int64_t wall_seconds = 0;  ///< when it was answered
     int64_t duration_us = 0;
@@ -47,6 +51,34 @@ struct RequestRecord {
     uint8_t key_size = 0;
     std::array<char, kKeyBytesMax> key{};  ///< the text as the client sent it, cut
 
+    /// One operation of a batch: neither a request nor a charge of its own.
+    bool inner = false;
+    uint64_t connection = 0;   ///< tells clients apart; 0: unknown
+    uint64_t correlation = 0;  ///< hash of what the client says belongs together; 0: nothing
+    uint16_t wall_ms = 0;      ///< within the second
+    uint16_t writes = 0;       ///< items written; in a batch all of them
+    int64_t grown_bytes = 0;   ///< by which they are larger than what was there; not negative
+    // Of an item that was read or written.
+    bool updated = false;    ///< it was there before
+    int64_t item_ts = 0;     ///< `_ts` of an item that was read; 0: none
+    uint64_t item_hash = 0;  ///< of key and id, where the request names them
+    uint64_t docref_hash = 0;  ///< the same for every version of an item; 0: none
+    // Of a query.
+    uint64_t query_hash = 0;  ///< of its text; 0: no query
+    uint32_t retrieved = 0;
+    uint32_t output = 0;
+    uint16_t ranges = 0;     ///< physical partitions visited
+    uint32_t page_size = 0;  ///< items asked for
+    bool continued = false;  ///< not the first page
+    bool keyed = false;      ///< filter or header name a partition key or a prefix of one
+    uint8_t id_size = 0;
+    std::array<char, kIdBytesMax> id{};  ///< of the item, cut
+
+    void set_id(std::string_view text) {
+        id_size = static_cast<uint8_t>(std::min(text.size(), kIdBytesMax));
+        std::copy_n(text.data(), id_size, id.data());
+    }
+    std::string_view id_text() const { return {id.data(), id_size}; }
     void set_key(std::string_view text, uint64_t hash) {
         key_hash = hash | 1;
         key_size = static_cast<uint8_t>(std::min(text.size(), kKeyBytesMax));
@@ -55,11 +87,26 @@ struct RequestRecord {
     std::string_view key_text() const { return {key.data(), key_size}; }
 };
 
+/// A request that is looked at more closely. Shares what it points to.
+struct RequestSample {
+    RequestRecord record;
+    std::string key;  ///< partition key as the client sent it
+    std::string id;   ///< of the item, where the request names it
+    std::shared_ptr<const std::string> document;  ///< item that was read or written; may be null
+    std::shared_ptr<const query::CompiledQuery> query;
+    std::string parameters;  ///< of the query, JSON text
+    query::IndexUse index_use;
+    partition::ContainerSettingsPtr settings;
+};
+
 /// Is told of every request. Any thread; must not block.
 class RequestObserver {
 public:
     virtual ~RequestObserver() = default;
     virtual void observe(const RequestRecord& record) = 0;
+    /// Whether it wants to look at this request more closely. To be asked once, before observe().
+    virtual bool wants_sample(const RequestRecord&) { return false; }
+    virtual void observe_sample(RequestSample) {}
 };
 
 }  // namespace orrery::engine

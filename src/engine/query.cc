@@ -107,6 +107,17 @@ std::vector<const catalog::PartitionRange*> ranges_of_query(const catalog::Conta
     return ranges;
 }
 
+bool is_keyed(const catalog::Container& container, const query::CompiledQuery& compiled,
+              const query::Parameters& parameters, const QueryRequest& request) {
+    if (request.full_epk) return true;
+    // A range that the client took from the container's map is no key.
+    if (!request.over_container && container.ranges->overlapping(request.range).size() == 1 &&
+        container.ranges->overlapping(request.range)[0]->partition->identity().range != request.range)
+        return true;
+    const auto keys = query::key_ranges(compiled, parameters, container.settings->key);
+    return keys.size() > 1 || keys[0].min != std::string() || keys[0].is_point();
+}
+
 /// Every partition that the filter allows must have tokens left: a page that begins may visit all.
 Status Engine::admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
                            const RequestTerms& terms) const {
@@ -189,6 +200,8 @@ Result<QueryAnswer> Engine::query(const catalog::Container& given,
     const size_t touched = page.work.empty() ? 0 : page.work.back().partition;
     answer.touched = {ranges[touched]->id, ranges[touched]->partition->lsn()};
     settle_query(answer, ranges, request);
+    answer.compiled = compiled;
+    answer.keyed = is_keyed(container, *compiled, parameters, request);
     answer.compile_us = compiled_at - started;
     answer.elapsed_us = deps_.clock.monotonic_us() - started;
     return answer;

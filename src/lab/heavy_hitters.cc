@@ -10,16 +10,19 @@ size_t HeavyHitters::lightest() const {
                                weights_.begin());
 }
 
-void HeavyHitters::add(uint64_t hash, std::string_view key, int64_t weight) {
+void HeavyHitters::add(uint64_t hash, std::string_view key, int64_t weight, Extra extra) {
     total_ += weight;
+    extra_total_ += extra;
     if (const auto found = places_.find(hash); found != places_.end()) {
         weights_[found->second] += weight;
+        extras_[found->second] += extra;
         return;
     }
     if (weights_.size() < capacity_) {
         places_.emplace(hash, weights_.size());
         weights_.push_back(weight + missed_max_);
         errors_.push_back(missed_max_);
+        extras_.push_back(extra);
         hashes_.push_back(hash);
         keys_.emplace_back(key);
         return;
@@ -29,6 +32,7 @@ void HeavyHitters::add(uint64_t hash, std::string_view key, int64_t weight) {
     places_.emplace(hash, place);
     errors_[place] = std::max(weights_[place], missed_max_);
     weights_[place] = errors_[place] + weight;
+    extras_[place] = extra;
     hashes_[place] = hash;
     keys_[place].assign(key);
 }
@@ -47,7 +51,7 @@ std::vector<HeavyHitters::Entry> HeavyHitters::top(size_t count) const {
     std::vector<Entry> out;
     for (const size_t at : order) {
         if (out.size() == count) break;
-        out.push_back({keys_[at], weights_[at], errors_[at]});
+        out.push_back({keys_[at], weights_[at], errors_[at], extras_[at]});
     }
     return out;
 }
@@ -59,16 +63,18 @@ void HeavyHitters::merge(const HeavyHitters& other) {
         int64_t weight = 0;
         int64_t error = 0;
         std::string key;
+        Extra extra;
     };
     absl::flat_hash_map<uint64_t, Sum> sums;
     for (size_t i = 0; i < weights_.size(); ++i) {
         const bool both = other.places_.contains(hashes_[i]);
         sums[hashes_[i]] = {weights_[i] + (both ? 0 : missed_there),
-                            errors_[i] + (both ? 0 : missed_there), keys_[i]};
+                            errors_[i] + (both ? 0 : missed_there), keys_[i], extras_[i]};
     }
     for (size_t i = 0; i < other.weights_.size(); ++i) {
         const auto [place, fresh] = sums.try_emplace(other.hashes_[i]);
-        if (fresh) place->second = {missed_here, missed_here, other.keys_[i]};
+        if (fresh) place->second = {missed_here, missed_here, other.keys_[i], {}};
+        place->second.extra += other.extras_[i];
         place->second.weight += other.weights_[i];
         place->second.error += other.errors_[i];
     }
@@ -81,13 +87,17 @@ void HeavyHitters::merge(const HeavyHitters& other) {
         all.resize(capacity_);
     }
     const int64_t sum = total_ + other.total_;
+    Extra extra_sum = extra_total_;
+    extra_sum += other.extra_total_;
     *this = HeavyHitters(capacity_);
     total_ = sum;
+    extra_total_ = extra_sum;
     missed_max_ = missed;
     for (auto& [hash, entry] : all) {
         places_.emplace(hash, weights_.size());
         weights_.push_back(entry.weight);
         errors_.push_back(entry.error);
+        extras_.push_back(entry.extra);
         hashes_.push_back(hash);
         keys_.push_back(std::move(entry.key));
     }

@@ -15,19 +15,33 @@ namespace orrery::lab {
 /// by its `error` at most. Not thread-safe.
 class HeavyHitters {
 public:
+    /// Counted beside the weight since the key came into the sketch: never too large.
+    struct Extra {
+        int64_t writes = 0;
+        int64_t bytes = 0;
+        Extra& operator+=(const Extra& other) {
+            writes += other.writes;
+            bytes += other.bytes;
+            return *this;
+        }
+    };
     struct Entry {
         std::string key;
         int64_t weight = 0;
         int64_t error = 0;  ///< the true weight is in [weight - error, weight]
+        Extra extra = {};
     };
 
     explicit HeavyHitters(size_t capacity) : capacity_(capacity) {}
 
     /// `weight` > 0. `hash` stands for the key: equal hashes are one key.
-    void add(uint64_t hash, std::string_view key, int64_t weight);
+    void add(uint64_t hash, std::string_view key, int64_t weight, Extra extra);
+    void add(uint64_t hash, std::string_view key, int64_t weight) { add(hash, key, weight, Extra()); }
     /// Heaviest first; equal ones by key.
     std::vector<Entry> top(size_t count) const;
     int64_t total() const { return total_; }
+    /// Of all keys, those outside the sketch included.
+    const Extra& extra_total() const { return extra_total_; }
     /// No key outside the sketch weighs more.
     int64_t error_max() const;
     /// What both have seen. The bounds stay true.
@@ -38,10 +52,12 @@ private:
 
     size_t capacity_;
     int64_t total_ = 0;
+    Extra extra_total_;
     int64_t missed_max_ = 0;  ///< by merging: what a key outside may weigh at most
     absl::flat_hash_map<uint64_t, size_t> places_;
     std::vector<int64_t> weights_;
     std::vector<int64_t> errors_;
+    std::vector<Extra> extras_;
     std::vector<uint64_t> hashes_;
     std::vector<std::string> keys_;
 };

@@ -9,12 +9,21 @@
 namespace orrery::lab {
 namespace {
 
-constexpr size_t kRingRecords = 4096;  // a power of two
+constexpr size_t kRingRecords = 2048;  // a power of two
 constexpr size_t kUrgentRecords = kRingRecords / 2;
 constexpr int kGatherMs = 100;
 constexpr size_t kKeysPerHour = 200;
 constexpr int64_t kHours = 24;
 constexpr int64_t kLatencyMinutes = 24 * 60;
+constexpr int64_t kTogetherMs = 50;
+constexpr size_t kPairsMax = 1000;
+constexpr size_t kFeedsMax = 50;
+
+// Samples: a thread aims at so many a second, and never takes more than the second figure.
+constexpr uint32_t kSamplesAim = 50;
+constexpr uint32_t kSamplesMax = 200;
+constexpr size_t kSamplesQueued = 512;
+constexpr int64_t kQuerySeenSeconds = 600;  ///< then a text is sampled again
 
 std::atomic<uint64_t> instances{0};
 
@@ -25,6 +34,13 @@ struct Recorder::Ring {
     std::atomic<uint64_t> head{0};
     std::atomic<uint64_t> tail{0};
     std::array<engine::RequestRecord, kRingRecords> records;
+
+    // Of the writer alone: what it samples.
+    int64_t sample_second = 0;
+    uint32_t samples = 0;
+    uint64_t stride = 1;
+    uint64_t counter = 0;
+    std::array<uint64_t, 512> seen_queries{};
 };
 
 struct Recorder::ThreadRing {
@@ -35,8 +51,11 @@ struct Recorder::ThreadRing {
 Recorder::Recorder(const Clock& clock, const Limits& limits)
     : clock_(clock),
       limits_(limits),
+      started_seconds_(clock.wall_seconds()),
       instance_(++instances),
-      series_(limits.second_blocks, limits.partitions) {
+      series_(limits.second_blocks, limits.partitions),
+      last_requests_(kLastRequests),
+      related_(kLastRequests) {
     thread_ = std::thread([this] {
         set_thread_name("recorder");
         run();
@@ -79,6 +98,37 @@ void Recorder::observe(const engine::RequestRecord& record) {
     wake_.notify_one();
 }
 
+bool Recorder::wants_sample(const engine::RequestRecord& record) {
+    if (record.container == 0) return false;
+    Ring& ring = ring_of_thread();
+    if (ring.sample_second != record.wall_seconds) {
+        if (ring.samples > kSamplesAim)
+            ring.stride *= 2;
+        else if (ring.samples < kSamplesAim / 4 && ring.stride > 1)
+            ring.stride /= 2;
+        ring.sample_second = record.wall_seconds;
+        ring.samples = 0;
+    }
+    if (ring.samples >= kSamplesMax) return false;
+    bool wanted = ++ring.counter % ring.stride == 0;
+    // The same items every time: their versions can be compared.
+    if (record.writes > 0 && record.docref_hash != 0) wanted = wanted || record.docref_hash % ring.stride == 0;
+    if (record.query_hash != 0) {
+        const uint64_t mark = record.query_hash ^ record.container ^
+                              static_cast<uint64_t>(record.wall_seconds / kQuerySeenSeconds) * 0x9E3779B97F4A7C15ULL;
+        uint64_t& seen = ring.seen_queries[mark % ring.seen_queries.size()];
+        wanted = wanted || seen != mark;
+        seen = mark;
+    }
+    ring.samples += wanted ? 1 : 0;
+    return wanted;
+}
+
+void Recorder::observe_sample(engine::RequestSample sample) {
+    const std::lock_guard lock(samples_mutex_);
+    if (samples_.size() < kSamplesQueued) samples_.push_back(std::move(sample));
+}
+
 void Recorder::run() {
     std::unique_lock lock(wake_mutex_);
     while (true) {
@@ -97,6 +147,13 @@ void Recorder::run() {
 }
 
 void Recorder::drain() const {
+    // A sample says which shape its query has; the record that counts it comes after it.
+    std::vector<engine::RequestSample> samples;
+    {
+        const std::lock_guard lock(samples_mutex_);
+        samples.swap(samples_);
+    }
+    for (const auto& sample : samples) insight(sample.record).apply_sample(sample);
     std::vector<std::shared_ptr<Ring>> rings;
     {
         const std::lock_guard lock(rings_mutex_);
@@ -118,10 +175,17 @@ void Recorder::take(Ring& ring) const {
 
 void Recorder::apply(const engine::RequestRecord& record) const {
     const bool throttled = record.status == 429;
-    if (record.container != 0 && record.range != engine::RequestRecord::kNoRange)
+    if (record.inner) return insight(record).apply(record);
+    if (record.container != 0 && record.range != engine::RequestRecord::kNoRange) {
         series_.add({record.container, record.range}, record.wall_seconds, record.charge,
                     !record.part, throttled);
+        insight(record).apply_use(record);
+    }
     if (record.part) return;
+    if (record.container != 0 && record.operation != engine::OperationClass::kMetadata) {
+        insight(record).apply(record);
+        apply_sequence(record);
+    }
     CounterKey key{record.container, record.operation, record.status};
     if (counters_.size() >= limits_.counters && !counters_.contains(key)) key.container = 0;
     Counter& counter = counters_[key];
@@ -152,8 +216,109 @@ void Recorder::apply_key(const engine::RequestRecord& record) const {
     keys.last_second = record.wall_seconds;
     const int64_t hour = record.wall_seconds / 3600;
     const auto [place, fresh] = keys.hours.try_emplace(hour, kKeysPerHour);
-    place->second.add(record.key_hash, record.key_text(), record.charge.units);
+    place->second.add(record.key_hash, record.key_text(), record.charge.units,
+                      {record.writes, record.grown_bytes});
     if (fresh) keys.hours.erase(keys.hours.begin(), keys.hours.lower_bound(hour - kHours + 1));
+}
+
+Insight& Recorder::insight(const engine::RequestRecord& record) const {
+    const auto [place, fresh] = insights_.try_emplace(record.container, record.wall_seconds);
+    if (fresh && insights_.size() > limits_.insights) {
+        auto oldest = insights_.end();
+        for (auto it = insights_.begin(); it != insights_.end(); ++it)
+            if (it != place && (oldest == insights_.end() || it->second.last_seconds() < oldest->second.last_seconds()))
+                oldest = it;
+        insights_.erase(oldest);
+    }
+    return place->second;
+}
+
+void Recorder::apply_sequence(const engine::RequestRecord& record) const {
+    using engine::OperationClass;
+    const int64_t now_ms = record.wall_seconds * 1000 + record.wall_ms;
+    if (record.connection != 0) {
+        LastRequest& last = last_requests_[record.connection % kLastRequests];
+        const bool same = last.connection == record.connection;
+        const bool soon = same && now_ms - last.at_ms <= kTogetherMs && now_ms >= last.at_ms;
+        const bool reads = record.operation == OperationClass::kRead || record.operation == OperationClass::kQuery;
+        if (soon && reads && (last.container != record.container || record.operation == OperationClass::kRead)) {
+            const PairKey key{last.container, last.operation, record.container, record.operation};
+            if (pairs_.size() < kPairsMax || pairs_.contains(key)) {
+                auto& pair = pairs_[key];
+                ++pair.first;
+                pair.second += record.charge.units;
+            }
+        }
+        const bool goes_on = same && record.operation == OperationClass::kQuery && !record.continued &&
+                             last.operation == OperationClass::kQuery && last.container == record.container &&
+                             last.key_hash == record.key_hash && record.key_hash != 0 &&
+                             now_ms - last.burst_ms <= kTogetherMs && now_ms >= last.burst_ms;
+        const uint32_t burst = goes_on ? last.burst + 1 : 1;
+        const int64_t burst_ms = goes_on ? last.burst_ms : now_ms;
+        if (burst >= 3) insight(record).burst(record.key_text(), burst == 3);
+        last = {record.connection, record.container, now_ms, record.operation, record.key_hash, burst_ms, burst};
+    }
+    if (record.correlation != 0 && record.writes > 0 && record.key_hash != 0) {
+        Related& related = related_[record.correlation % kLastRequests];
+        const bool same = related.correlation == record.correlation && now_ms - related.at_ms <= kTogetherMs;
+        if (!same) {
+            related = {record.correlation, now_ms, record.key_hash, false, std::string(record.key_text())};
+            insight(record).correlated_group();
+        } else if (related.key_hash != record.key_hash && !related.several) {
+            related.several = true;
+            insight(record).correlated_keys(related.key, record.key_text());
+        }
+    }
+}
+
+void Recorder::describe(uint64_t container, Observation& out) const {
+    const std::lock_guard lock(state_mutex_);
+    drain();
+    const int64_t now = clock_.wall_seconds();
+    const auto found = insights_.find(container);
+    if (found != insights_.end()) {
+        found->second.observe(out, now);
+    } else {
+        out.now_seconds = now;
+        out.read_ages.reset();
+    }
+    // A container that nobody has used since the start has been watched for as long as the others.
+    out.observed_seconds = static_cast<double>(std::max<int64_t>(1, now - started_seconds_));
+    if (const auto feeds = feeds_.find(container); feeds != feeds_.end())
+        for (const auto& [consumer, use] : feeds->second) out.feeds.push_back(use);
+}
+
+std::vector<TracedRequest> Recorder::trace(uint64_t container) const {
+    const std::lock_guard lock(state_mutex_);
+    drain();
+    const auto found = insights_.find(container);
+    if (found == insights_.end()) return {};
+    std::vector<TracedRequest> out(found->second.trace().begin(), found->second.trace().end());
+    std::stable_sort(out.begin(), out.end(),
+                     [](const TracedRequest& a, const TracedRequest& b) { return a.wall_ms < b.wall_ms; });
+    return out;
+}
+
+std::vector<Recorder::Pair> Recorder::pairs(uint64_t container) const {
+    const std::lock_guard lock(state_mutex_);
+    drain();
+    std::vector<Pair> out;
+    for (const auto& [key, use] : pairs_)
+        if (key.first_container == container)
+            out.push_back({key.first, key.second_container, key.second, use.first, use.second});
+    return out;
+}
+
+void Recorder::note_feed_use(uint64_t container, const std::string& consumer, int64_t read, int64_t used, double ru) {
+    const std::lock_guard lock(state_mutex_);
+    if (feeds_.size() >= limits_.containers && !feeds_.contains(container)) return;
+    auto& feeds = feeds_[container];
+    if (feeds.size() >= kFeedsMax && !feeds.contains(consumer)) return;
+    FeedUse& use = feeds[consumer];
+    use.consumer = consumer;
+    use.read += read;
+    use.used += used;
+    use.ru += ru;
 }
 
 std::map<Recorder::CounterKey, Recorder::Counter> Recorder::counters() const {
@@ -209,6 +374,8 @@ Recorder::TopKeys Recorder::top_keys(uint64_t container, int64_t hours, size_t c
     out.keys = sum.top(count);
     out.total = sum.total();
     out.error_max = sum.error_max();
+    out.writes = sum.extra_total().writes;
+    out.grown_bytes = sum.extra_total().bytes;
     return out;
 }
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "engine/observer.h"
 #include "lab/heavy_hitters.h"
+#include "lab/insight.h"
 #include "lab/latency.h"
 #include "lab/series.h"
 
@@ -28,6 +29,7 @@ public:
         size_t partitions = 5'000;
         size_t containers = 2'000;  ///< with heavy hitters
         size_t counters = 50'000;   ///< (container, operation, status) apart; the rest as one
+        size_t insights = 100;      ///< containers with queries, samples and hours
     };
 
     explicit Recorder(const Clock& clock) : Recorder(clock, Limits{}) {}
@@ -35,6 +37,8 @@ public:
     ~Recorder() override;
 
     void observe(const engine::RequestRecord& record) override;
+    bool wants_sample(const engine::RequestRecord& record) override;
+    void observe_sample(engine::RequestSample sample) override;
 
     /// Requests of one kind on one container with one outcome. Container 0: several, or none.
     struct CounterKey {
@@ -63,12 +67,56 @@ public:
         std::vector<HeavyHitters::Entry> keys;  ///< weights in charge units
         int64_t total = 0;
         int64_t error_max = 0;
+        int64_t writes = 0;  ///< items written, all keys
+        int64_t grown_bytes = 0;
     };
     TopKeys top_keys(uint64_t container, int64_t hours, size_t count) const;
+
+    /// What is known of a container beyond counters; the definition must be filled in already.
+    void describe(uint64_t container, Observation& out) const;
+    /// A sample of its latest requests, oldest first.
+    std::vector<TracedRequest> trace(uint64_t container) const;
+    /// Requests that followed one to `container` on the same connection within 50 ms.
+    struct Pair {
+        engine::OperationClass first = engine::OperationClass::kRead;
+        uint64_t second_container = 0;
+        engine::OperationClass second = engine::OperationClass::kRead;
+        uint64_t count = 0;
+        int64_t units = 0;  ///< of the second ones
+    };
+    std::vector<Pair> pairs(uint64_t container) const;
+    /// A consumer of the change feed says how many of the changes that it read it could use.
+    void note_feed_use(uint64_t container, const std::string& consumer, int64_t read, int64_t used,
+                       double ru);
+    int64_t started_seconds() const { return started_seconds_; }
 
 private:
     struct Ring;
     struct ThreadRing;
+    /// The last request of a connection, and the queries on one key that it may belong to.
+    struct LastRequest {
+        uint64_t connection = 0;
+        uint64_t container = 0;
+        int64_t at_ms = 0;
+        engine::OperationClass operation = engine::OperationClass::kMetadata;
+        uint64_t key_hash = 0;
+        int64_t burst_ms = 0;
+        uint32_t burst = 0;
+    };
+    struct Related {
+        uint64_t correlation = 0;
+        int64_t at_ms = 0;
+        uint64_t key_hash = 0;
+        bool several = false;
+        std::string key;
+    };
+    struct PairKey {
+        uint64_t first_container = 0;
+        engine::OperationClass first = engine::OperationClass::kRead;
+        uint64_t second_container = 0;
+        engine::OperationClass second = engine::OperationClass::kRead;
+        friend auto operator<=>(const PairKey&, const PairKey&) = default;
+    };
     struct ContainerKeys {
         std::map<int64_t, HeavyHitters> hours;
         int64_t last_second = 0;
@@ -80,9 +128,12 @@ private:
     void take(Ring& ring) const;
     void apply(const engine::RequestRecord& record) const;
     void apply_key(const engine::RequestRecord& record) const;
+    void apply_sequence(const engine::RequestRecord& record) const;
+    Insight& insight(const engine::RequestRecord& record) const;
 
     const Clock& clock_;
     const Limits limits_;
+    const int64_t started_seconds_;
     const uint64_t instance_;  // tells this recorder's rings from those of an earlier one
 
     mutable std::mutex rings_mutex_;
@@ -96,6 +147,15 @@ private:
     mutable std::array<LatencyHistogram, kOperations> latencies_;
     mutable std::array<std::map<int64_t, LatencyHistogram>, kOperations> minute_latencies_;
     mutable std::map<uint64_t, ContainerKeys> keys_;
+    mutable std::map<uint64_t, Insight> insights_;
+    static constexpr size_t kLastRequests = 1024;
+    mutable std::vector<LastRequest> last_requests_;
+    mutable std::vector<Related> related_;
+    mutable std::map<PairKey, std::pair<uint64_t, int64_t>> pairs_;
+    std::map<uint64_t, std::map<std::string, FeedUse>> feeds_;
+
+    mutable std::mutex samples_mutex_;
+    mutable std::vector<engine::RequestSample> samples_;
 
     std::atomic<bool> pending_{false};
     std::mutex wake_mutex_;

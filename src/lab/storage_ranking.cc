@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <cmath>
+
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "json/document.h"
 #include "json/item.h"
 #include "json/write.h"
@@ -51,6 +54,75 @@ Result<std::string> key_text_of(const storage::View& view, const catalog::Contai
     return text + "]";
 }
 
+void StorageRanking::Buckets::add(uint64_t bytes) {
+    // Twelve buckets for each doubling.
+    const auto at = bytes < 1 ? size_t{0} : static_cast<size_t>(std::log2(static_cast<double>(bytes)) * 12) + 1;
+    auto& bucket = buckets[std::min(at, kCount - 1)];
+    ++bucket.first;
+    bucket.second += bytes;
+}
+
+void StorageRanking::note_size(const catalog::Container& container, const std::string& epk, int64_t bytes, Walk& walk) {
+    if (bytes <= 0) return;
+    walk.sizes.add(static_cast<uint64_t>(bytes));
+    const size_t levels = container.settings->key.level_count();
+    if (levels > 1) {
+        constexpr size_t kHashBytes = 16;
+        constexpr SipKey kLevelHash{0x6c6162, 0x6c657665};
+        walk.level_distinct.resize(levels);
+        for (size_t level = 0; level < levels; ++level) {
+            const size_t size = (level + 1) * kHashBytes;
+            if (walk.last_epk.empty() || walk.last_epk.compare(0, size, epk, 0, size) != 0) ++walk.level_distinct[level];
+        }
+        if (epk.size() >= 2 * kHashBytes) {
+            const std::string_view second = std::string_view(epk).substr(kHashBytes, kHashBytes);
+            walk.second_levels.add(siphash(kLevelHash, second), second, bytes);
+        }
+    }
+    walk.last_epk = epk;
+}
+
+StorageRanking::Spread StorageRanking::spread_of(const Walk& walk) {
+    Spread out;
+    uint64_t keys = 0;
+    uint64_t bytes = 0;
+    for (const auto& [count, sum] : walk.sizes.buckets) {
+        keys += count;
+        bytes += sum;
+    }
+    out.level_distinct = walk.level_distinct;
+    if (keys == 0 || bytes == 0) return out;
+    if (walk.second_levels.total() > 0) {
+        const auto top = walk.second_levels.top(1);
+        out.second_level_share = static_cast<double>(top[0].weight - top[0].error) / static_cast<double>(walk.second_levels.total());
+    }
+    // The Lorenz curve goes straight through each bucket.
+    double seen_keys = 0;
+    double seen_bytes = 0;
+    double area = 0;
+    out.lorenz.push_back(0);
+    for (const auto& [count, sum] : walk.sizes.buckets) {
+        if (count == 0) continue;
+        const double x0 = seen_keys / static_cast<double>(keys);
+        const double y0 = seen_bytes / static_cast<double>(bytes);
+        const double mean = static_cast<double>(sum) / static_cast<double>(count);
+        if (seen_keys < 0.5 * static_cast<double>(keys)) out.median_bytes = std::llround(mean);
+        if (seen_keys < 0.95 * static_cast<double>(keys)) out.p95_bytes = std::llround(mean);
+        seen_keys += static_cast<double>(count);
+        seen_bytes += static_cast<double>(sum);
+        const double x1 = seen_keys / static_cast<double>(keys);
+        const double y1 = seen_bytes / static_cast<double>(bytes);
+        area += (x1 - x0) * (y0 + y1) / 2;
+        while (out.lorenz.size() < 11 && static_cast<double>(out.lorenz.size()) / 10 <= x1 + 1e-9) {
+            const double x = static_cast<double>(out.lorenz.size()) / 10;
+            out.lorenz.push_back(x1 > x0 ? y0 + (y1 - y0) * (x - x0) / (x1 - x0) : y1);
+        }
+    }
+    while (out.lorenz.size() < 11) out.lorenz.push_back(1);
+    out.gini = std::max(0.0, 1 - 2 * area);
+    return out;
+}
+
 Status StorageRanking::walk_range(const storage::View& view, const catalog::Container& container,
                                   const partition::Partition& part, Walk& walk, int64_t deadline_us,
                                   bool& out_of_time) {
@@ -66,6 +138,7 @@ Status StorageRanking::walk_range(const storage::View& view, const catalog::Cont
         walk.resume_epk = key->epk;
         ++walk.seen;
         TRY(const auto totals, part.logical_totals(view, key->epk));
+        note_size(container, key->epk, totals.bytes, walk);
         if (totals.bytes > 0 &&
             (walk.heap.size() < kKept || totals.bytes > walk.heap.front().bytes)) {
             TRY(auto text, key_text_of(view, container, part, key->epk));
@@ -116,6 +189,7 @@ Result<StorageRanking::Answer> StorageRanking::largest(const catalog::Container&
     std::sort(answer.largest.begin(), answer.largest.end(), larger);
     if (answer.largest.size() > count) answer.largest.resize(count);
     answer.logical_partitions = walk.seen;
+    answer.spread = spread_of(walk);
     answer.complete = walk.complete;
     answer.as_of_seconds = walk.complete ? walk.ended_seconds : clock_.wall_seconds();
     return answer;

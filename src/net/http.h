@@ -23,6 +23,7 @@ struct HttpRequest {
     std::string_view body;
     bool tls = false;
     bool peer_is_loopback = false;
+    uint64_t connection = 0;  ///< tells connections apart; never 0 for one that exists
 
     /// First header of that name, compared without case; empty view (data() == nullptr) if absent.
     std::string_view header(std::string_view name) const;

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "heads/explorer/explorer_head.h"
 #include "heads/rest/rest_head.h"
+#include "lab/lab.h"
 #include "lab/pages.h"
 #include "lab/recorder.h"
 #include "net/http_server.h"
@@ -90,10 +91,12 @@ public:
         engine_->start_background();
         recorder_ = std::make_unique<lab::Recorder>(clock_);
         pages_ = std::make_unique<lab::Pages>(*engine_, *recorder_);
+        lab_ = std::make_unique<lab::Lab>(*engine_, *recorder_);
         rest::RestHead::Options head;
         head.authority_pem = tls_->authority_pem();
         head.recorder = recorder_.get();
         head.pages = pages_.get();
+        head.lab = lab_.get();
         head.open_metrics = is_loopback(options.bind_address);
         head_ = std::make_unique<rest::RestHead>(*engine_, std::move(head));
         door_ = std::make_unique<FrontDoor>(*head_);
@@ -118,6 +121,7 @@ public:
         http_.reset();
         door_.reset();
         head_.reset();
+        lab_.reset();
         pages_.reset();
         recorder_.reset();
         engine_.reset();
@@ -138,6 +142,7 @@ private:
     std::unique_ptr<engine::Engine> engine_;
     std::unique_ptr<lab::Recorder> recorder_;
     std::unique_ptr<lab::Pages> pages_;
+    std::unique_ptr<lab::Lab> lab_;
     std::unique_ptr<rest::RestHead> head_;
     std::unique_ptr<FrontDoor> door_;
     std::unique_ptr<net::HttpServer> http_;

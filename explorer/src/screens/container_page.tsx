@@ -15,6 +15,7 @@ const Query = lazy(() => import('./query').then((m) => ({ default: m.Query })));
 const Scripts = lazy(() => import('./scripts').then((m) => ({ default: m.Scripts })));
 const Feed = lazy(() => import('./feed').then((m) => ({ default: m.Feed })));
 const Scale = lazy(() => import('./scale').then((m) => ({ default: m.Scale })));
+const Lab = lazy(() => import('./lab').then((m) => ({ default: m.Lab })));
 const Settings = lazy(() => import('./settings').then((m) => ({ default: m.Settings })));
 
 const TABS: { value: ContainerTab; label: string }[] = [
@@ -23,6 +24,7 @@ const TABS: { value: ContainerTab; label: string }[] = [
   { value: 'scripts', label: 'Scripts' },
   { value: 'feed', label: 'Change feed' },
   { value: 'scale', label: 'Scale' },
+  { value: 'lab', label: 'Design Lab' },
   { value: 'settings', label: 'Settings' },
 ];
 
@@ -60,6 +62,7 @@ export function ContainerPage({ db, coll, tab }: { db: string; coll: string; tab
     scripts: <Scripts {...props} />,
     feed: <Feed {...props} />,
     scale: <Scale {...props} />,
+    lab: <Lab {...props} />,
     settings: <Settings {...props} />,
   };
   return (

@@ -190,6 +190,7 @@ void run_atomic(const CallPtr& call, std::vector<BatchItem> items, std::string e
         Answer answer;
         answer.charge = outcome.total;
         answer.touched = outcome.touched;
+        answer.operations = outcome.result.results;
         if (call->bill && !outcome.refused) explain_operations(*call, outcome.result.results);
         if (const Status& first = outcome.result.results.front().status;
             !first.ok() && (outcome.refused ||
@@ -222,6 +223,7 @@ struct BulkRun {
 
 void finish_bulk(const std::shared_ptr<BulkRun>& run) {
     Answer answer;
+    answer.operations = run->results;
     if (run->call->bill) explain_operations(*run->call, run->results);
     bool failed = false;
     std::string body = "[";

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "engine/principal.h"
 #include "heads/rest/request_headers.h"
 #include "heads/rest/route.h"
+#include "lab/lab.h"
 #include "lab/pages.h"
 #include "meter/charge.h"
 #include "net/http.h"
@@ -27,6 +29,7 @@ struct Call {
     engine::Engine& engine;
     lab::Recorder* recorder = nullptr;  ///< is told of the request when it is answered; may be null
     lab::Pages* pages = nullptr;        ///< may be null
+    lab::Lab* lab = nullptr;            ///< may be null
     std::unique_ptr<net::HttpExchange> exchange;
     const RequestHeaders headers;
     Route route;
@@ -52,6 +55,13 @@ struct Answer {
     std::optional<uint64_t> item_count;
     /// Of a request to several physical partitions. Empty: `touched` names the one.
     std::vector<engine::RangeCharge> range_charges;
+
+    // For the record of the request; borrowed until it is answered.
+    std::span<const partition::OperationResult> operations;  ///< outcomes of point operations
+    const engine::QueryAnswer* query = nullptr;
+    const json::Value* query_parameters = nullptr;
+    uint32_t page_size = 0;
+    bool continued = false;
 };
 
 /// Reads priority, throughput bucket, consistency and the wish for an explanation into the call.

@@ -28,6 +28,7 @@ void handle_prometheus(const CallPtr& call, bool open);
 void handle_account_metrics(const CallPtr& call);
 void handle_container_metrics(const CallPtr& call);
 void handle_top_keys(const CallPtr& call);
+void handle_lab(const CallPtr& call);  ///< /_orrery/lab/… and /_orrery/containers/…/lab/…
 void handle_partitions(const CallPtr& call);
 void handle_split(const CallPtr& call);
 void handle_merge(const CallPtr& call);

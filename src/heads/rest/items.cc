@@ -30,6 +30,7 @@ void answer_point(const CallPtr& call, partition::OperationResult& result, meter
     Answer answer;
     answer.charge = charge;
     answer.touched = std::move(touched);
+    answer.operations = {&result, 1};
     if (call->bill) (void)call->engine.price(result, call->terms, call->bill.get());
     if (!result.status.ok()) return reply_error(call, result.status.error(), answer);
     answer.etag = std::move(result.etag);

@@ -19,10 +19,15 @@ struct Endpoint {
     void (*handle)(const CallPtr& call);
 };
 
-constexpr std::array<Endpoint, 9> kEndpoints = {{
+constexpr std::array<Endpoint, 14> kEndpoints = {{
     {"GET", Scope::kAccount, "metrics", handle_account_metrics},
     {"GET", Scope::kContainer, "metrics", handle_container_metrics},
     {"GET", Scope::kContainer, "top", handle_top_keys},
+    {"GET", Scope::kAccount, "lab", handle_lab},
+    {"POST", Scope::kAccount, "lab", handle_lab},
+    {"DELETE", Scope::kAccount, "lab", handle_lab},
+    {"GET", Scope::kContainer, "lab", handle_lab},
+    {"POST", Scope::kContainer, "lab", handle_lab},
     {"GET", Scope::kContainer, "throughput", own_throughput},
     {"POST", Scope::kContainer, "redistribute", own_redistribute},
     {"PUT", Scope::kContainer, "throughput-buckets", own_throughput_buckets},

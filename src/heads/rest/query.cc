@@ -67,6 +67,10 @@ Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
     answer.touched = found.touched;
     answer.continuation = found.continuation;
     answer.item_count = found.page.rows.size();
+    answer.query = &found;
+    answer.query_parameters = &request.parameters;
+    answer.page_size = request.items_max;
+    answer.continued = !request.continuation.empty();
     TRY_STATUS(add_query_reports(call, found));
     reply(call, answer, feed_body(call->container->rid_text, "Documents", found.page.rows));
     return true;

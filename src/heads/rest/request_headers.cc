@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "content-type",
     "x-ms-continuation",
     "x-ms-documentdb-responsecontinuationtokenlimitinkb",
+    "x-ms-cosmos-correlated-activityid",
     "date",
     "x-ms-end-epk",
     "x-ms-documentdb-expiry-seconds",
@@ -61,6 +62,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "x-ms-start-epk",
     "x-ms-cosmos-supported-query-features",
     "x-ms-cosmos-throughput-bucket",
+    "traceparent",
     "x-ms-version",
     "x-ms-date",
 };

@@ -5,12 +5,16 @@
 
 #include "base/hash.h"
 #include "heads/rest/handlers.h"
+#include "json/document.h"
+#include "json/write.h"
 
 namespace orrery::rest {
 namespace {
 
 using engine::OperationClass;
 using engine::RequestRecord;
+using partition::OperationKind;
+using partition::OperationResult;
 
 /// True for "true" in any case; what is no boolean was refused before.
 bool is_set(const Call& call, HeaderName name) {
@@ -40,6 +44,24 @@ OperationClass operation_of(const Call& call) {
     return is_set(call, HeaderName::kIsUpsert) ? OperationClass::kUpsert : OperationClass::kCreate;
 }
 
+OperationClass operation_of(OperationKind kind) {
+    switch (kind) {
+        case OperationKind::kCreate:
+            return OperationClass::kCreate;
+        case OperationKind::kReplace:
+            return OperationClass::kReplace;
+        case OperationKind::kUpsert:
+            return OperationClass::kUpsert;
+        case OperationKind::kPatch:
+            return OperationClass::kPatch;
+        case OperationKind::kDelete:
+            return OperationClass::kDelete;
+        case OperationKind::kRead:
+            break;
+    }
+    return OperationClass::kRead;
+}
+
 uint32_t range_number(std::string_view id) {
     uint32_t number = RequestRecord::kNoRange;
     std::from_chars(id.data(), id.data() + id.size(), number);
@@ -51,27 +73,118 @@ uint32_t clamped(size_t bytes) {
 }
 
 constexpr SipKey kKeyHash{0x6c61626b, 0x65797331};
+constexpr SipKey kTextHash{0x6c616274, 0x65787431};
+
+/// What one operation wrote, added to the record.
+void add_write(RequestRecord& record, const OperationResult& result) {
+    if (!result.status.ok() || result.work.kind == OperationKind::kRead) return;
+    ++record.writes;
+    if (result.work.kind != OperationKind::kDelete && result.work.new_bytes > result.work.old_bytes)
+        record.grown_bytes += static_cast<int64_t>(result.work.new_bytes - result.work.old_bytes);
+    record.updated = result.work.old_bytes > 0;
+}
+
+void set_item(RequestRecord& record, const OperationResult& result) {
+    if (!result.status.ok() || !result.has_item) return;
+    record.docref_hash = siphash(kTextHash, result.item.docref.bytes()) | 1;
+    if (record.operation != OperationClass::kRead) return;
+    if (const auto document = json::decode_document(*result.item.document); document.ok())
+        record.item_ts = document->header.ts;
+}
+
+void set_query(RequestRecord& record, const Answer& answer) {
+    const auto& found = *answer.query;
+    record.query_hash = siphash(kTextHash, found.compiled->text()) | 1;
+    record.retrieved = clamped(found.page.retrieved_items);
+    record.output = clamped(found.page.rows.size());
+    record.ranges = static_cast<uint16_t>(std::min<size_t>(found.range_charges.size(), UINT16_MAX));
+    record.page_size = answer.page_size;
+    record.continued = answer.continued;
+    record.keyed = found.keyed;
+}
+
+/// The operations of a batch, one by one.
+void record_operations(const Call& call, const Answer& answer, const RequestRecord& whole) {
+    for (const OperationResult& result : answer.operations) {
+        RequestRecord inner = whole;
+        inner.inner = true;
+        inner.charge = {};
+        inner.operation = operation_of(result.work.kind);
+        inner.status = static_cast<uint16_t>(result.status.ok() ? 200 : result.status.error().http_status);
+        inner.writes = 0;
+        inner.grown_bytes = 0;
+        add_write(inner, result);
+        set_item(inner, result);
+        if (call.recorder->wants_sample(inner)) {
+            engine::RequestSample sample;
+            sample.record = inner;
+            sample.key = call.headers[HeaderName::kPartitionKey];
+            sample.document = result.has_item ? result.item.document : nullptr;
+            sample.settings = call.container->settings;
+            call.recorder->observe_sample(std::move(sample));
+        }
+        call.recorder->observe(inner);
+    }
+}
+
+void record_sample(const Call& call, const Answer& answer, const RequestRecord& record) {
+    if (!call.container || !call.recorder->wants_sample(record)) return;
+    engine::RequestSample sample;
+    sample.record = record;
+    sample.key = call.headers[HeaderName::kPartitionKey];
+    sample.settings = call.container->settings;
+    if (record.id_size > 0) sample.id = call.route.ids[2];
+    if (answer.operations.size() == 1 && answer.operations[0].has_item)
+        sample.document = answer.operations[0].item.document;
+    if (answer.query != nullptr) {
+        sample.query = answer.query->compiled;
+        sample.index_use = answer.query->page.index_use;
+        if (answer.query_parameters->is_array()) sample.parameters = json::to_text(*answer.query_parameters);
+    }
+    call.recorder->observe_sample(std::move(sample));
+}
 
 }  // namespace
 
 void record_request(const Call& call, const Answer& answer) {
     const Clock& clock = call.engine.clock();
+    const int64_t wall_us = clock.wall_us();
     RequestRecord record;
-    record.wall_seconds = clock.wall_seconds();
+    record.wall_seconds = wall_us / 1'000'000;
+    record.wall_ms = static_cast<uint16_t>(wall_us / 1000 % 1000);
     record.duration_us = clock.monotonic_us() - call.started_us;
     record.operation = operation_of(call);
     record.status = static_cast<uint16_t>(answer.status);
     record.request_bytes = clamped(call.request().body.size());
     record.response_bytes = clamped(call.response().body.size());
+    record.connection = call.request().connection;
     // A 429 says what it cost to refuse; no budget pays it.
     if (answer.status != 429) record.charge = answer.charge;
     const bool data = record.operation != OperationClass::kMetadata;
     if (call.container) record.container = call.container->rid.whole();
     if (data && answer.range_charges.empty() && answer.touched)
         record.range = range_number(answer.touched->range_id);
-    if (data && call.container)
+    if (data && call.container) {
         if (const auto key = call.headers[HeaderName::kPartitionKey]; !key.empty())
             record.set_key(key, siphash(kKeyHash, key));
+        if (call.route.type == ResourceType::kItem && !call.route.feed) {
+            record.set_id(call.route.ids[2]);
+            record.item_hash = (siphash(kKeyHash, call.route.ids[2]) ^ record.key_hash) | 1;
+        }
+        auto correlation = call.headers[HeaderName::kCorrelatedActivity];
+        // version-trace-span-flags: the trace is what spans have in common.
+        if (const auto trace = call.headers[HeaderName::kTraceParent]; correlation.empty() && trace.size() >= 35)
+            correlation = trace.substr(3, 32);
+        if (!correlation.empty()) record.correlation = siphash(kTextHash, correlation) | 1;
+        for (const OperationResult& result : answer.operations) add_write(record, result);
+        if (record.operation != OperationClass::kBatch && answer.operations.size() == 1)
+            set_item(record, answer.operations[0]);
+        if (answer.query != nullptr) set_query(record, answer);
+        if (record.operation == OperationClass::kBatch && answer.status != 429)
+            record_operations(call, answer, record);
+        else
+            record_sample(call, answer, record);
+    }
     call.recorder->observe(record);
     for (const engine::RangeCharge& part : answer.range_charges) {
         RequestRecord piece = record;

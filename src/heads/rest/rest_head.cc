@@ -130,6 +130,7 @@ void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     call->started_us = engine_.clock().monotonic_us();
     call->recorder = options_.recorder;
     call->pages = options_.pages;
+    call->lab = options_.lab;
     call->activity_id = activity_id_of(call->headers);
     auto route = parse_route(call->request().target);
     if (!route.ok()) return reply_error(call, route.error());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "lab/lab.h"
 #include "lab/pages.h"
 #include "net/http.h"
 
@@ -17,6 +18,7 @@ public:
         std::string authority_pem;          ///< served at the emulators' certificate path
         lab::Recorder* recorder = nullptr;  ///< is told of every request; may be null
         lab::Pages* pages = nullptr;        ///< answers questions about metrics; null: 404
+        lab::Lab* lab = nullptr;            ///< answers questions about designs; null: 404
         bool open_metrics = true;  ///< /metrics needs no key: nobody else reaches the server
     };
     RestHead(engine::Engine& engine, Options options);

@@ -93,8 +93,9 @@ public:
         : inner_(start_seconds, settings, throughput),
           recorder_(inner_.clock()),
           pages_(inner_.engine(), recorder_),
+          lab_(inner_.engine(), recorder_),
           head_(inner_.engine(),
-                {.authority_pem = "PEM", .recorder = &recorder_, .pages = &pages_}),
+                {.authority_pem = "PEM", .recorder = &recorder_, .pages = &pages_, .lab = &lab_}),
           guarded_head_(inner_.engine(), {.authority_pem = "PEM",
                                           .recorder = &recorder_,
                                           .pages = &pages_,
@@ -163,6 +164,7 @@ private:
     engine::testing_support::TestEngine inner_;
     lab::Recorder recorder_;
     lab::Pages pages_;
+    lab::Lab lab_;
     RestHead head_;
     RestHead guarded_head_;
 };

@@ -52,9 +52,12 @@ void Exchange::do_send(std::unique_ptr<HttpExchange> self) {
                 std::unique_ptr<Exchange>(static_cast<Exchange*>(self.release())));
 }
 
+std::atomic<uint64_t> Connection::connections{0};
+
 Connection::Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback)
     : loop_(std::move(loop)),
       peer_is_loopback_(peer_is_loopback),
+      number_(++connections),
       parser_(HttpLimits{.header_bytes_max = loop_->options().header_bytes_max,
                          .header_count_max = loop_->options().header_count_max,
                          .body_bytes_max = loop_->options().body_bytes_max}) {
@@ -337,6 +340,7 @@ void Connection::dispatch() {
     parser_.fill(buffer_.get() + begin_, exchange->request);
     exchange->request.tls = tls_ != nullptr;
     exchange->request.peer_is_loopback = peer_is_loopback_;
+    exchange->request.connection = number_;
     exchange->connection = shared_from_this();
     loop_->dispatch(*this, std::move(exchange));
     if (answered_) {

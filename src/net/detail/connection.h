@@ -108,6 +108,8 @@ private:
     State state_ = State::kReading;
     Phase phase_ = Phase::kNone;
     const bool peer_is_loopback_;
+    static std::atomic<uint64_t> connections;
+    const uint64_t number_;
     bool first_byte_seen_ = false;
     bool read_armed_ = false;    ///< input is wanted
     bool readable_ = false;      ///< there may be some

@@ -1,0 +1,179 @@
+#include "lab/query_shape.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/encoding.h"
+#include "query/lexer.h"
+
+namespace orrery::lab {
+namespace {
+
+using query::Tok;
+namespace ast = query::ast;
+
+constexpr size_t kTextBytesMax = 2000;
+
+bool is_constant(Tok kind) {
+    return kind == Tok::kNumber || kind == Tok::kString || kind == Tok::kTrue || kind == Tok::kFalse ||
+           kind == Tok::kNull;
+}
+
+void add_once(std::vector<std::string>& list, std::string value) {
+    if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(std::move(value));
+}
+
+/// Functions that a look-up in the index decides.
+bool is_served(std::string_view name) {
+    static constexpr std::array kServed = {"IS_DEFINED", "IS_NULL",     "IS_BOOL",     "IS_NUMBER",     "IS_STRING",
+                                           "IS_ARRAY",   "IS_OBJECT",   "IS_PRIMITIVE", "STARTSWITH",    "ENDSWITH",
+                                           "CONTAINS",   "STRINGEQUALS", "REGEXMATCH",  "ARRAY_CONTAINS", "ST_WITHIN",
+                                           "ST_DISTANCE", "ST_INTERSECTS", "IS_INTEGER", "IS_FINITE_NUMBER"};
+    return std::any_of(kServed.begin(), kServed.end(),
+                       [name](const char* served) { return equals_ignore_case(name, served); });
+}
+
+bool is_aggregate(std::string_view name) {
+    static constexpr std::array kNames = {"COUNT", "SUM", "AVG", "MIN", "MAX", "COUNTIF", "MAKELIST", "MAKESET"};
+    return std::any_of(kNames.begin(), kNames.end(), [name](const char* one) { return equals_ignore_case(name, one); });
+}
+
+class ShapeReader {
+public:
+    explicit ShapeReader(const query::CompiledQuery& compiled) : alias_(compiled.item_alias()) {
+        const auto& query = compiled.syntax();
+        if (alias_.empty() && !query.sources.empty()) {
+            const auto& source = query.sources[0];
+            alias_ = source.alias;
+            if (alias_.empty() && source.collection != nullptr && source.collection->kind == ast::ExprKind::kIdentifier)
+                alias_ = source.collection->name;
+        }
+        // What JOINs iterate over is a path of the item, too.
+        for (const auto& source : query.sources)
+            if (source.iterate && source.collection != nullptr && !source.alias.empty())
+                if (const std::string path = path_of(*source.collection); !path.empty())
+                    elements_.emplace_back(source.alias, path + "/[]");
+    }
+
+    void read(const ast::Query& query, QueryShape& out) {
+        if (query.where != nullptr) {
+            filter(*query.where, out);
+            conjuncts(*query.where, out);
+        }
+        for (const auto& key : query.order_by)
+            if (const std::string path = path_of(*key.expr); !path.empty())
+                out.order_paths.push_back(path + (key.direction == ast::Direction::kDescending ? " DESC" : " ASC"));
+        for (const auto* key : query.group_by) project(*key, out);
+        for (const auto& item : query.items) project(*item.expr, out);
+        if (query.value != nullptr) project(*query.value, out);
+    }
+
+private:
+    /// "/a/b" of c.a.b or c["a"].b; empty for anything else.
+    std::string path_of(const ast::Expr& expr) const {
+        if (expr.kind != ast::ExprKind::kPath || expr.args.empty() ||
+            expr.args[0]->kind != ast::ExprKind::kIdentifier)
+            return {};
+        std::string out;
+        const std::string_view base = expr.args[0]->name;
+        if (base != alias_) {
+            const auto found = std::find_if(elements_.begin(), elements_.end(),
+                                            [base](const auto& one) { return one.first == base; });
+            if (found == elements_.end()) return {};
+            out = found->second;
+        }
+        for (const auto& step : expr.steps) {
+            if (step.is_name())
+                out += "/" + std::string(step.name);
+            else
+                out += "/[]";
+        }
+        return out;
+    }
+    bool mentions_item(const ast::Expr& expr) const {
+        if (!path_of(expr).empty()) return true;
+        return std::any_of(expr.args.begin(), expr.args.end(),
+                           [this](const ast::Expr* arg) { return mentions_item(*arg); });
+    }
+    static bool is_fixed(const ast::Expr& expr) {
+        if (expr.kind == ast::ExprKind::kLiteral || expr.kind == ast::ExprKind::kParameter) return true;
+        return expr.kind == ast::ExprKind::kUnary && expr.args.size() == 1 && is_fixed(*expr.args[0]);
+    }
+    void filter(const ast::Expr& expr, QueryShape& out) {
+        if (const std::string path = path_of(expr); !path.empty()) return add_once(out.filter_paths, path);
+        if (expr.kind == ast::ExprKind::kCall && !is_served(expr.name) && mentions_item(expr))
+            add_once(out.scan_functions, to_upper(expr.name));
+        for (const auto* arg : expr.args) filter(*arg, out);
+        if (expr.query != nullptr && expr.query->where != nullptr) filter(*expr.query->where, out);
+    }
+    void conjuncts(const ast::Expr& expr, QueryShape& out) {
+        if (expr.kind != ast::ExprKind::kBinary) return;
+        if (std::all_of(expr.ops.begin(), expr.ops.end(), [](ast::Op op) { return op == ast::Op::kAnd; })) {
+            for (const auto* arg : expr.args) conjuncts(*arg, out);
+            return;
+        }
+        if (expr.ops.size() != 1 || expr.ops[0] != ast::Op::kEqual) return;
+        for (const size_t side : {0U, 1U})
+            if (const std::string path = path_of(*expr.args[side]); !path.empty() && is_fixed(*expr.args[1 - side]))
+                add_once(out.equality_paths, path);
+    }
+    void project(const ast::Expr& expr, QueryShape& out) {
+        if (const std::string path = path_of(expr); !path.empty()) return add_once(out.projected_paths, path);
+        if (expr.kind == ast::ExprKind::kCall && is_aggregate(expr.name)) out.aggregates = true;
+        for (const auto* arg : expr.args) project(*arg, out);
+    }
+    static std::string to_upper(std::string_view name) {
+        std::string out(name);
+        for (char& c : out)
+            if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+        return out;
+    }
+
+    std::string_view alias_;
+    std::vector<std::pair<std::string_view, std::string>> elements_;
+};
+
+}  // namespace
+
+std::string normalized_query(std::string_view text) {
+    json::Arena arena;
+    query::Lexer lexer(text, arena);
+    std::string out;
+    Tok before = Tok::kEnd;
+    while (out.size() < kTextBytesMax) {
+        const query::Token token = lexer.next();
+        if (token.kind == Tok::kEnd || token.kind == Tok::kError) break;
+        // A name in brackets says which property; it is no constant.
+        const bool constant = is_constant(token.kind) && !(token.kind == Tok::kString && before == Tok::kOpenBracket);
+        // A list of constants is one.
+        if (constant && out.ends_with("?,")) {
+            out.pop_back();
+            before = token.kind;
+            continue;
+        }
+        const bool tight = token.kind == Tok::kComma || token.kind == Tok::kDot || token.kind == Tok::kCloseParen ||
+                           token.kind == Tok::kOpenBracket || token.kind == Tok::kCloseBracket ||
+                           before == Tok::kDot || before == Tok::kOpenParen || before == Tok::kOpenBracket ||
+                           before == Tok::kEnd || (token.kind == Tok::kOpenParen && before == Tok::kIdentifier);
+        if (!tight) out += ' ';
+        if (constant) {
+            out += '?';
+        } else if (token.kind >= Tok::kAnd) {
+            for (const char c : token.text) out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+        } else {
+            out += token.text;
+        }
+        before = token.kind;
+    }
+    return out;
+}
+
+QueryShape shape_of(const query::CompiledQuery& compiled) {
+    QueryShape out;
+    out.text = normalized_query(compiled.text());
+    out.returns_items = compiled.returns_whole_item();
+    ShapeReader(compiled).read(compiled.syntax(), out);
+    return out;
+}
+
+}  // namespace orrery::lab

@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "json/parse.h"
+#include "lab/what_if/jobs.h"
+#include "lab/what_if/sandbox.h"
+
+namespace orrery::lab {
+namespace {
+
+double skew(const std::vector<double>& values) {
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    return sum <= 0 ? 1 : *std::max_element(values.begin(), values.end()) * static_cast<double>(values.size()) / sum;
+}
+
+ReplayOutcome run(const Workload& workload, const std::vector<std::string>& key, const Scale& scale) {
+    auto outcome = replay(workload, key, scale, {});
+    EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
+    return outcome.ok() ? std::move(outcome).value() : ReplayOutcome{};
+}
+
+TEST(WhatIf, CarTelemetryShowsWhatTheDocumentationSays) {
+    const auto workload = demo_workload("car-telemetry");
+    ASSERT_TRUE(workload.ok());
+    const Scale scale{.throughput = 30'000};
+    const ReplayOutcome month = run(*workload, {"/month"}, scale);
+    const ReplayOutcome device = run(*workload, {"/deviceId"}, scale);
+    const ReplayOutcome both = run(*workload, {"/deviceId", "/month"}, scale);
+    const ReplayOutcome model = run(*workload, {"/model"}, scale);
+    for (const auto* one : {&month, &device, &both, &model}) {
+        EXPECT_TRUE(one->ran) << one->why_not;
+        EXPECT_EQ(one->failed, 0) << one->failure;
+        EXPECT_GE(one->partitions, 6);  // 300 GB
+        EXPECT_EQ(one->partition_bytes.size(), static_cast<size_t>(one->partitions));
+    }
+    // All writers of a month meet in one partition; cars do not.
+    EXPECT_GT(skew(month.partition_ru), 3);
+    EXPECT_GT(month.refused, 0);
+    EXPECT_GT(month.wait_p99_ms, 0);
+    EXPECT_LT(skew(device.partition_ru), 2);
+    EXPECT_LT(device.refused, month.refused);
+    EXPECT_LT(device.ranges_per_query, model.ranges_per_query);
+    EXPECT_EQ(device.logical_partitions, 400);
+    EXPECT_EQ(month.logical_partitions, 12);
+    EXPECT_EQ(both.logical_partitions, 4800);
+    // A month of everything is more than one value may hold.
+    EXPECT_GT(month.largest_key_bytes, 20.0 * (1ULL << 30));
+    EXPECT_LT(both.largest_key_bytes, 1.0 * (1ULL << 30));
+    EXPECT_LT(device.cost.options[0].total(), month.cost.options[0].total());
+}
+
+TEST(WhatIf, TheWhaleSpreadsWithASecondLevel) {
+    const auto workload = demo_workload("multi-tenant");
+    ASSERT_TRUE(workload.ok());
+    const Scale scale{.throughput = 20'000};
+    const ReplayOutcome tenant = run(*workload, {"/tenantId"}, scale);
+    const ReplayOutcome user = run(*workload, {"/tenantId", "/userId"}, scale);
+    EXPECT_GT(tenant.largest_key_share, 0.4);
+    EXPECT_LT(user.largest_key_share, 0.05);
+    EXPECT_EQ(tenant.largest_key, R"(["tenant-000"])");
+}
+
+TEST(WhatIf, TheSameEveryTime) {
+    auto workload = demo_workload("multi-tenant");
+    ASSERT_TRUE(workload.ok());
+    workload->operations.resize(500);
+    const Scale scale{.throughput = 2000};
+    const ReplayOutcome a = run(*workload, {"/tenantId"}, scale);
+    const ReplayOutcome b = run(*workload, {"/tenantId"}, scale);
+    EXPECT_EQ(a.ru, b.ru);
+    EXPECT_EQ(a.refused, b.refused);
+    EXPECT_EQ(a.wait_p99_ms, b.wait_p99_ms);
+    EXPECT_EQ(a.partition_ru, b.partition_ru);
+}
+
+TEST(WhatIf, TrafficAndThroughputDecideAboutRefusals) {
+    auto workload = demo_workload("multi-tenant");
+    ASSERT_TRUE(workload.ok());
+    workload->operations.resize(500);
+    EXPECT_EQ(run(*workload, {"/tenantId"}, {.traffic = 0.01, .throughput = 20'000}).refused, 0);
+    EXPECT_GT(run(*workload, {"/tenantId"}, {.traffic = 4, .throughput = 20'000}).refused, 0);
+}
+
+Result<Workload> read(const std::string& text) {
+    json::Arena arena;
+    return read_workload(*json::parse(text, arena));
+}
+
+TEST(WhatIf, UploadsAreRead) {
+    const auto workload = read(R"({"keyPaths":["/a"],"items":[{"id":"1","a":"x"},{"id":"1","a":"y"}],"operationsPerSecond":10,
+        "operations":[{"op":"read","id":"1","key":["y"],"times":3},{"op":"query","query":"SELECT * FROM c WHERE c.n = 1 OR c.m = 2 ORDER BY c.t","key":["x"]},
+                      {"op":"create","item":{"id":"2","a":"z"}}]})");
+    ASSERT_TRUE(workload.ok()) << workload.error().message;
+    ASSERT_EQ(workload->operations.size(), 5u);
+    EXPECT_EQ(workload->operations[0].item, 1u);
+    EXPECT_EQ(workload->operations[3].query, "SELECT * FROM c WHERE (c.n = 1 OR c.m = 2) AND c.a = \"x\" ORDER BY c.t");
+    const ReplayOutcome outcome = run(*workload, {"/a"}, {});
+    EXPECT_EQ(outcome.failed, 0) << outcome.failure;
+    EXPECT_EQ(outcome.id_conflicts, 0);
+    // Under another key the two items are one.
+    EXPECT_EQ(run(*workload, {"/b"}, {}).id_conflicts, 1);
+    for (const std::string wrong :
+         {R"([])", R"({"items":[],"operations":[]})", R"({"items":[{"a":1}],"operations":[{"op":"read","id":"1"}]})",
+          R"({"items":[{"id":"1"}],"operations":[{"op":"jump"}]})", R"({"items":[{"id":"1"}],"operations":[{"op":"read","id":"2"}]})",
+          R"({"items":[{"id":"1"}],"operations":[{"op":"query"}]})", R"({"keyPaths":["a"],"items":[{"id":"1"}],"operations":[{"op":"read","id":"1"}]})",
+          R"({"items":[{"id":"1"}],"operations":[{"op":"read","id":"1","times":0}]})"})
+        EXPECT_FALSE(read(wrong).ok()) << wrong;
+}
+
+TEST(WhatIf, CandidatesAreRankedByWhatTheyServe) {
+    const auto cars = demo_workload("car-telemetry");
+    ASSERT_TRUE(cars.ok());
+    const auto candidates = propose_candidates(*cars, 8);
+    ASSERT_GE(candidates.size(), 4u);
+    EXPECT_EQ(candidates[0].key_paths[0], "/deviceId");
+    for (size_t i = 1; i < candidates.size(); ++i) EXPECT_GE(candidates[i - 1].score, candidates[i].score);
+    for (const auto& candidate : candidates)
+        if (candidate.key_paths == std::vector<std::string>{"/month"}) {
+            EXPECT_TRUE(candidate.time_based);
+        }
+}
+
+TEST(WhatIf, JobsRunAndCanBeCancelled) {
+    const SystemClock clock;
+    WhatIfJobs jobs(clock);
+    const auto wait = [&](uint64_t id) {
+        std::string text;
+        do {
+            std::this_thread::yield();
+            text = *jobs.json(id);
+        } while (text.find("\"state\":\"running\"") != std::string::npos || text.find("\"state\":\"waiting\"") != std::string::npos);
+        return text;
+    };
+    WhatIfJobs::Request small;
+    small.workload = *read(R"({"items":[{"id":"1","a":"x"}],"operations":[{"op":"read","id":"1"}]})");
+    small.candidates = {{"/a"}, {"/id"}};
+    const auto first = jobs.start(small);
+    ASSERT_TRUE(first.ok());
+    const std::string done = wait(*first);
+    EXPECT_NE(done.find("\"state\":\"done\""), std::string::npos) << done;
+    json::Arena arena;
+    EXPECT_EQ(json::parse(done, arena)->member("outcomes").elements().size(), 2u);
+    WhatIfJobs::Request large;
+    large.workload = *demo_workload("car-telemetry");
+    const auto second = jobs.start(large);
+    ASSERT_TRUE(second.ok());
+    EXPECT_TRUE(jobs.cancel(*second).ok());
+    EXPECT_NE(wait(*second).find("\"state\":\"cancelled\""), std::string::npos);
+    EXPECT_FALSE(jobs.json(99).ok());
+    EXPECT_FALSE(jobs.cancel(99).ok());
+    // The destructor ends what runs.
+    ASSERT_TRUE(jobs.start(large).ok());
+}
+
+}  // namespace
+}  // namespace orrery::lab
