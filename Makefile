@@ -1,5 +1,5 @@
 # Entry points. `make run` and `make test` are all a new user needs.
-.PHONY: help deps build run test asan tsan fuzz bench sdk-tests crash-test disk-test cli-test explorer-test format lint check-layers clean
+.PHONY: help deps build run test asan tsan fuzz bench sdk-tests lab-test crash-test disk-test cli-test explorer-test format lint check-layers clean
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -13,6 +13,7 @@ help:
 	@echo "make sdk-tests   official SDKs (JavaScript, Python, Java, Go) and the raw wire suite, HTTP and TLS"
 	@echo "make cli-test    shell, import, export, bench, top against a server, through a pseudo-terminal"
 	@echo "make explorer-test  the Data Explorer in a headless browser (screenshots: build/explorer-shots)"
+	@echo "make lab-test    recomputes the Design Lab's numbers without the Lab"
 	@echo "make crash-test  kill -9 while writing, and while partitions split, restart, verify (ROUNDS=20 SPLIT_ROUNDS=10)"
 	@echo "make disk-test   fill a small disk, restart, verify (needs root)"
 	@echo "make fuzz        short fuzzing runs (FUZZ_SECONDS=20 each)"
@@ -85,6 +86,9 @@ disk-test: build
 
 cli-test: build
 	tests/cli/run.sh
+
+lab-test: build
+	tests/lab/recompute.py build/orrery
 
 explorer-test: build
 	@tools/install_deps.sh explorer

@@ -266,6 +266,44 @@ void Commands::State::add_bench() {
         "answers that were no 429.");
 }
 
+void Commands::State::add_lab() {
+    lab = app->add_subcommand("lab", "What the Design Lab says about containers");
+    lab->require_subcommand(1);
+    lab_report = lab->add_subcommand(
+        "report", "Findings with evidence, change and saving; the exit code tells how bad they are");
+    lab_report->add_option("container", lab_options.container, "Only this one: DATABASE/CONTAINER")
+        ->type_name("DATABASE/CONTAINER");
+    lab_report->add_option("--format", lab_options.format, "What the report is written as")
+        ->check(CLI::IsMember({"md", "html", "json"}))
+        ->capture_default_str();
+    lab_report
+        ->add_option("--fail-on", lab_options.fail_on,
+                     "Exit code 1 when a finding is at least this severe")
+        ->check(CLI::IsMember({"info", "low", "medium", "high", "critical", "none"}))
+        ->capture_default_str();
+    lab_report->add_option("--output", lab_options.output, "File instead of the standard output")
+        ->type_name("FILE");
+    lab_report
+        ->add_option("--file", lab_options.file,
+                     "Judge a saved report or observation instead of asking a server")
+        ->type_name("FILE");
+    lab_report
+        ->add_option("--thresholds", lab_options.thresholds,
+                     "Other limits of the rules, as a JSON object")
+        ->type_name("JSON");
+    lab_report->add_flag("--observations", lab_options.observations,
+                         "JSON: with all numbers that the findings rest on");
+    add_connection(*lab_report, 30);
+    lab_report->footer(
+        "Examples:\n"
+        "  orrery lab report --fail-on high                       in continuous integration\n"
+        "  orrery lab report shop/orders --format html --output design.html\n"
+        "  orrery lab report --format json --observations --output saved.json\n"
+        "  orrery lab report --file saved.json --thresholds '{\"fanOutRunsPerHour\":10}'\n"
+        "\n"
+        "Exit code: 0, 1 when a finding is as severe as --fail-on, 2 when there is no report.");
+}
+
 void Commands::State::add_top() {
     top = app->add_subcommand("top", "Watch the physical partitions of a running server");
     top->add_option("container", top_options.container, "Only this one: DATABASE/CONTAINER")
@@ -311,6 +349,7 @@ void Commands::add_to(CLI::App& app) {
     state_->add_export();
     state_->add_bench();
     state_->add_top();
+    state_->add_lab();
     state_->add_completion();
 }
 
@@ -330,6 +369,7 @@ std::function<int()> Commands::chosen() const {
     }
     if (state->bench->parsed()) return [state] { return state->run_bench_command(); };
     if (state->top->parsed()) return [state] { return state->run_top_command(); };
+    if (state->lab->parsed()) return [state] { return state->run_lab_command(); };
     if (state->completion->parsed()) {
         // Printed now: the command line's description does not live on.
         const int code = state->run_completion_command();

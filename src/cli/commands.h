@@ -9,7 +9,7 @@ class App;
 
 namespace orrery::cli {
 
-/// The commands that talk to an account as any client does: shell, import, export, bench, top, and
+/// The commands that talk to an account as any client does: shell, import, export, bench, top, lab, and
 /// completion of other shells.
 class Commands {
 public:

@@ -64,7 +64,7 @@ struct RequestRecord {
     uint64_t item_hash = 0;  ///< of key and id, where the request names them
     uint64_t docref_hash = 0;  ///< the same for every version of an item; 0: none
     // Of a query.
-    uint64_t query_hash = 0;  ///< of its text; 0: no query
+    uint64_t query_hash = 0;  ///< of its text without constants; 0: no query
     uint32_t retrieved = 0;
     uint32_t output = 0;
     uint16_t ranges = 0;     ///< physical partitions visited

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/encoding.h"
+#include "base/hash.h"
 #include "query/lexer.h"
 
 namespace orrery::lab {
@@ -166,6 +167,47 @@ std::string normalized_query(std::string_view text) {
         before = token.kind;
     }
     return out;
+}
+
+uint64_t shape_hash(std::string_view text) {
+    constexpr SipKey kShapeHash{0x6c616273, 0x68617065};
+    const auto is_name = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '@' ||
+               static_cast<unsigned char>(c) >= 0x80;
+    };
+    thread_local std::string out;
+    out.clear();
+    const auto constant = [&] {
+        // A list of constants is one.
+        if (out.ends_with("?,"))
+            out.pop_back();
+        else
+            out += '?';
+    };
+    for (size_t at = 0; at < text.size();) {
+        const char c = text[at];
+        if (c == '\'' || c == '"') {
+            const size_t start = at;
+            for (++at; at < text.size() && text[at] != c; ++at)
+                if (text[at] == '\\') ++at;
+            at = std::min(at + 1, text.size());
+            // A name in brackets says which property; it is no constant.
+            if (out.ends_with('['))
+                out += text.substr(start, at - start);
+            else
+                constant();
+        } else if (c >= '0' && c <= '9') {
+            while (at < text.size() && (is_name(text[at]) || text[at] == '.')) ++at;
+            constant();
+        } else if (is_name(c)) {
+            if (!out.empty() && is_name(out.back())) out += ' ';
+            for (; at < text.size() && is_name(text[at]); ++at) out += text[at];
+        } else {
+            if (c != ' ' && c != '\n' && c != '\t' && c != '\r') out += c;
+            ++at;
+        }
+    }
+    return siphash(kShapeHash, out) | 1;
 }
 
 QueryShape shape_of(const query::CompiledQuery& compiled) {

@@ -22,6 +22,8 @@ struct QueryShape {
 
 /// A query's text with `?` for constants, blanks and letter case of words made alike.
 std::string normalized_query(std::string_view text);
+/// The same for texts that differ in constants only; cheap enough for every request.
+uint64_t shape_hash(std::string_view text);
 QueryShape shape_of(const query::CompiledQuery& query);
 
 }  // namespace orrery::lab

@@ -18,6 +18,17 @@ TEST(QueryShape, ConstantsAreNoPartOfIt) {
     EXPECT_LE(normalized_query(std::string(100'000, 'x')).size(), 110'000u);
 }
 
+TEST(QueryShape, HashesOfTextsThatDifferInConstantsAreOne) {
+    const uint64_t one = shape_hash("SELECT * FROM c WHERE c.a = 1 AND c.b IN ('x', 'y')");
+    EXPECT_EQ(one, shape_hash("SELECT *  FROM c\nWHERE c.a=25.5e3 AND c.b IN (\"it's\")"));
+    EXPECT_EQ(one, shape_hash("SELECT * FROM c WHERE c.a = 1 AND c.b IN ('a\\'b', 'y', 'z')"));
+    EXPECT_NE(one, shape_hash("SELECT * FROM c WHERE c.a1 = 1 AND c.b IN ('x')"));
+    EXPECT_NE(shape_hash("SELECT c[\"a\"] FROM c"), shape_hash("SELECT c[\"b\"] FROM c"));
+    EXPECT_NE(shape_hash("SELECT ab FROM c"), shape_hash("SELECT a b FROM c"));
+    EXPECT_NE(shape_hash(""), 0u);
+    EXPECT_NE(shape_hash("'unclosed \\"), 0u);
+}
+
 QueryShape shape(const std::string& text) {
     const auto compiled = query::compile(text);
     CHECK(compiled.ok());

@@ -3,7 +3,6 @@ import { bytes, count } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { session } from '../session';
 import { Button, Check, ErrorNote, Field, Note, Segmented, Spinner, TextField } from '../ui/controls';
-import { WireError } from '../wire/error';
 import { computeCost, readMeasuredCost, type CostForm, type Costs } from '../wire/lab';
 import { Bars } from './lab_charts';
 import { dollars } from './lab_findings';
@@ -48,22 +47,22 @@ export function LabCost({ db, coll }: { db: string; coll: string }) {
     <TextField label={label} type="number" min={min} value={Number.isNaN(form[name]) ? '' : form[name]} hint={hint} problem={Number.isFinite(form[name]) && form[name] >= min ? null : `A number from ${min}.`}
       onChange={(e) => setForm({ ...form, [name]: e.target.valueAsNumber })} />
   );
-  const nothing = measured.error instanceof WireError && measured.error.status === 400;
+  const costs = measured.data?.costs;
   return (
     <section className="card section" aria-labelledby="lab-cost">
       <div className="head"><h2 id="lab-cost" className="grow">Cost of a month</h2>
         <Segmented small label="Basis" value={from} onChange={setFrom} options={[{ value: 'measured', label: 'Measured traffic' }, { value: 'form', label: 'A form' }]} /></div>
       {from === 'measured' && (
         <>
-          {measured.data && (
+          {costs && (
             <>
-              <div className="facts num"><span>Peak <b>{count(measured.data.input.peakRuPerSecond)} RU/s</b></span><span><b>{count(measured.data.input.ruPerMonth)} RU</b> a month at this pace</span><span><b>{bytes(measured.data.input.storageMb * 1048576)}</b> stored</span><span><b>{count(measured.data.input.hourlyPeaks.length)}</b> hours seen</span></div>
-              <CostTable costs={measured.data} />
+              <div className="facts num"><span>Peak <b>{count(costs.input.peakRuPerSecond)} RU/s</b></span><span><b>{count(costs.input.ruPerMonth)} RU</b> a month at this pace</span><span><b>{bytes(costs.input.storageMb * 1048576)}</b> stored</span><span><b>{count(costs.input.hourlyPeaks.length)}</b> hours seen</span></div>
+              <CostTable costs={costs} />
             </>
           )}
           {!measured.data && measured.error === null && <Spinner />}
-          {nothing && <Note>No traffic has been recorded yet. Send requests, or fill in the form.</Note>}
-          {measured.error !== null && !nothing && <ErrorNote error={measured.error} retry={measured.reload} />}
+          {measured.data && !measured.data.measured && <Note>No traffic has been recorded yet. Send requests, or fill in the form.</Note>}
+          {measured.error !== null && <ErrorNote error={measured.error} retry={measured.reload} />}
         </>
       )}
       {from === 'form' && (

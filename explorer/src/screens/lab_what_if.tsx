@@ -3,7 +3,6 @@ import { bytes, count, milliseconds, plural } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { session } from '../session';
 import { Button, Check, Empty, ErrorNote, Field, Note, Progress, Spinner, TextField } from '../ui/controls';
-import { WireError } from '../wire/error';
 import { cancelWhatIf, readCandidates, readDemos, readWhatIf, startWhatIf, type Candidate, type Outcome, type WhatIf } from '../wire/lab';
 import { Bars } from './lab_charts';
 import { dollars } from './lab_findings';
@@ -29,9 +28,9 @@ export function WhatIfPanel({ db, coll }: { db: string; coll: string }) {
   const [run, setRun] = useState<WhatIf | null>(null);
   const [id, setId] = useState<number | null>(null);
   const demo = demos.data?.find((d) => `demo:${d.name}` === source);
-  const nothingRecorded = proposals.error instanceof WireError && proposals.error.status === 400;
+  const nothingRecorded = proposals.data !== null && !proposals.data.recorded;
   const offered: { paths: string[]; why?: string; score?: number }[] = demo ? demo.candidates.map((paths) => ({ paths }))
-    : source === 'recorded' ? (proposals.data ?? []).map((c: Candidate) => ({ paths: c.keyPaths, why: c.why, score: c.score })) : [];
+    : source === 'recorded' ? (proposals.data?.candidates ?? []).map((c: Candidate) => ({ paths: c.keyPaths, why: c.why, score: c.score })) : [];
   useEffect(() => {
     setKeys(offered.slice(0, 4).map((c) => JSON.stringify(c.paths)));
     if (demo) setScale({ data: 1, traffic: 1, throughput: demo.throughput });
@@ -102,6 +101,7 @@ export function WhatIfPanel({ db, coll }: { db: string; coll: string }) {
         {demo && <p>{demo.text}</p>}
         {source === 'upload' && <Field label="Workload file (JSON)" hint={upload ? `${upload.name} is ready.` : 'Items and operations; docs/guide/modelling-with-the-lab.md shows the form.'}>{(props) => <input type="file" accept=".json,application/json" {...props} onChange={(e) => void read(e.target.files?.[0])} />}</Field>}
         {source === 'recorded' && nothingRecorded && <Note>No requests to this container have been recorded yet. Send some, or take a demo.</Note>}
+        {source === 'recorded' && proposals.error !== null && <ErrorNote error={proposals.error} retry={proposals.reload} />}
         {source === 'recorded' && proposals.loading && !proposals.data && <Spinner label="Looking for keys" />}
         {offered.length > 0 && (
           <fieldset className="col labkeys">

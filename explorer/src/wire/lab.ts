@@ -164,10 +164,10 @@ export const readReport = (client: Client, db: string, coll: string, signal?: Ab
 export const readReportText = async (client: Client, db: string, coll: string, format: 'md' | 'html' | 'json'): Promise<string> =>
   (await client.own('GET', of(db, coll, 'report'), { search: `?format=${format}&observations=true` })).text;
 export const readRelations = (client: Client, db: string, coll: string, signal?: AbortSignal): Promise<{ samples: number; relations: Relation[] }> => get(client, of(db, coll, 'relations'), '', signal);
-export const readMeasuredCost = (client: Client, db: string, coll: string, signal?: AbortSignal): Promise<Costs> => get(client, of(db, coll, 'cost'), '', signal);
+export const readMeasuredCost = (client: Client, db: string, coll: string, signal?: AbortSignal): Promise<{ measured: boolean; why?: string; costs?: Costs }> => get(client, of(db, coll, 'cost'), '', signal);
 export const computeCost = (client: Client, form: CostForm): Promise<Costs> => post(client, ['lab', 'cost'], form);
 export const readDemos = (client: Client, signal?: AbortSignal): Promise<Demo[]> => get(client, ['lab', 'demos'], '', signal);
-export const readCandidates = (client: Client, db: string, coll: string, signal?: AbortSignal): Promise<Candidate[]> => get(client, of(db, coll, 'candidates'), '', signal);
+export const readCandidates = (client: Client, db: string, coll: string, signal?: AbortSignal): Promise<{ recorded: boolean; why?: string; candidates: Candidate[] }> => get(client, of(db, coll, 'candidates'), '', signal);
 export const startWhatIf = (client: Client, body: unknown): Promise<{ id: number }> => post(client, ['lab', 'what-if'], body);
 export const readWhatIf = (client: Client, id: number, signal?: AbortSignal): Promise<WhatIf> => get(client, ['lab', 'what-if'], `?id=${id}`, signal);
 export const cancelWhatIf = async (client: Client, id: number): Promise<void> => {

@@ -153,6 +153,12 @@ int Commands::State::run_bench_command() {
         [&](const AccountClient::Shared& account) { return run_bench(bench_options, account); });
 }
 
+int Commands::State::run_lab_command() {
+    if (!lab_options.file.empty()) return run_lab_report(lab_options, nullptr);
+    return with_account(
+        [&](const AccountClient::Shared& account) { return run_lab_report(lab_options, &account); });
+}
+
 int Commands::State::run_top_command() {
     top_options.order = top_order == "storage" ? TopOrder::kStorage
                         : top_order == "name"  ? TopOrder::kName

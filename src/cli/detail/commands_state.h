@@ -8,6 +8,7 @@
 #include "cli/endpoint.h"
 #include "cli/export.h"
 #include "cli/import.h"
+#include "cli/lab_report.h"
 #include "cli/shell.h"
 #include "cli/top.h"
 
@@ -51,6 +52,10 @@ struct Commands::State {
     TopOptions top_options;
     std::string top_order = "load";
 
+    CLI::App* lab = nullptr;
+    CLI::App* lab_report = nullptr;
+    LabReportOptions lab_options;
+
     CLI::App* completion = nullptr;
     std::string completion_shell;
 
@@ -62,6 +67,7 @@ struct Commands::State {
     void add_export();
     void add_bench();
     void add_top();
+    void add_lab();
     void add_completion();
 
     template <typename Run>
@@ -71,6 +77,7 @@ struct Commands::State {
     int run_export_command();
     int run_bench_command();
     int run_top_command();
+    int run_lab_command();
     int run_completion_command() const;
 };
 

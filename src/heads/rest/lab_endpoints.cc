@@ -91,8 +91,15 @@ Status container_observation(const CallPtr& call) {
 Status container_cost(const CallPtr& call) {
     TRY(const auto container, named_container(*call));
     TRY(const auto observation, call->lab->observe(*container));
-    TRY(const auto input, lab::measured_cost_input(observation));
-    reply(call, Answer{}, lab::cost_json(lab::compare_costs(input)));
+    const auto input = lab::measured_cost_input(observation);
+    lab::JsonText out;
+    out.begin_object().member("measured", input.ok());
+    if (input.ok())
+        out.name("costs").raw(lab::cost_json(lab::compare_costs(*input)));
+    else
+        out.member("why", input.error().message);
+    out.end_object();
+    reply(call, Answer{}, out.take());
     return {};
 }
 
@@ -206,8 +213,15 @@ Status account_what_if_cancel(const CallPtr& call) {
 
 Status container_candidates(const CallPtr& call) {
     TRY(const auto container, named_container(*call));
-    TRY(const auto workload, call->lab->recorded(*container));
-    reply(call, Answer{}, lab::candidates_json(lab::propose_candidates(workload, lab::WhatIfJobs::kCandidatesMax)));
+    const auto workload = call->lab->recorded(*container);
+    lab::JsonText out;
+    out.begin_object().member("recorded", workload.ok()).name("candidates");
+    if (workload.ok())
+        out.raw(lab::candidates_json(lab::propose_candidates(*workload, lab::WhatIfJobs::kCandidatesMax)));
+    else
+        out.begin_array().end_array().member("why", workload.error().message);
+    out.end_object();
+    reply(call, Answer{}, out.take());
     return {};
 }
 

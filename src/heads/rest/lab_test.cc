@@ -184,15 +184,52 @@ TEST_F(LabTest, ReportsInThreeFormatsAndJudgementsOfUploads) {
 }
 
 TEST_F(LabTest, CostsFromTrafficAndFromAForm) {
-    EXPECT_EQ(server_.send("GET", "/_orrery/containers/d/c/lab/cost").status, 400);
+    EXPECT_FALSE(page("/_orrery/containers/d/c/lab/cost").member("measured").as_bool());
+    EXPECT_FALSE(page("/_orrery/containers/d/c/lab/candidates").member("recorded").as_bool());
     for (int i = 0; i < 20; ++i) put("k" + std::to_string(i), "1");
-    const json::Value measured = page("/_orrery/containers/d/c/lab/cost");
+    const json::Value measured = page("/_orrery/containers/d/c/lab/cost").member("costs");
     EXPECT_EQ(measured.member("options").elements().size(), 5u);
     EXPECT_GT(measured.member("input").member("peakRuPerSecond").as_int64(), 100);
     const json::Value form = parsed(
         server_.send("POST", "/_orrery/lab/cost", {}, R"({"peakRuPerSecond":1000,"ruPerMonth":20000000,"hourlyPeakPercent":30})"));
     EXPECT_EQ(form.member("cheapest").as_string(), "serverless");
     EXPECT_EQ(server_.send("POST", "/_orrery/lab/cost", {}, R"({"regions":"two"})").status, 400);
+}
+
+TEST_F(LabTest, RecordedRequestsAreReplayedUnderOtherKeys) {
+    for (int i = 0; i < 60; ++i) put("k" + std::to_string(i % 6), "i" + std::to_string(i), R"(,"city":"c)" + std::to_string(i % 20) + "\"");
+    for (int i = 0; i < 40; ++i) query("SELECT * FROM c WHERE c.city = 'c" + std::to_string(i % 20) + "'");
+    query("SELECT * FROM c WHERE c.city = 'c1'", "k1");
+    const json::Value candidates = page("/_orrery/containers/d/c/lab/candidates").member("candidates");
+    bool city = false;
+    for (const auto& one : candidates.elements()) city = city || one.member("keyPaths").elements()[0].as_string() == "/city";
+    EXPECT_TRUE(city);
+    EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, "{}").status, 400);
+    EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, R"({"demo":"nothing"})").status, 404);
+    EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, R"({"database":"d","container":"c","candidates":[["city"]]})").status, 400);
+    EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, R"({"database":"d","container":"c","scale":{"data":-1}})").status, 400);
+    const Reply started = server_.send("POST", "/_orrery/lab/what-if", {},
+                                       R"({"database":"d","container":"c","candidates":[["/pk"],["/city"]],"scale":{"throughput":20000}})");
+    ASSERT_EQ(started.status, 202) << started.body;
+    json::Value run;
+    do {
+        run = page("/_orrery/lab/what-if?id=1");
+    } while (run.member("state").as_string() == "running" || run.member("state").as_string() == "waiting");
+    ASSERT_EQ(run.member("state").as_string(), "done") << server_.send("GET", "/_orrery/lab/what-if?id=1").body;
+    const auto outcomes = run.member("outcomes").elements();
+    ASSERT_EQ(outcomes.size(), 2u);
+    for (const auto& outcome : outcomes) {
+        EXPECT_TRUE(outcome.member("ran").as_bool());
+        EXPECT_EQ(outcome.member("failed").as_double(), 0) << outcome.member("failure").as_string();
+    }
+    EXPECT_EQ(outcomes[0].member("logicalPartitions").as_int64(), 6);
+    EXPECT_EQ(outcomes[1].member("logicalPartitions").as_int64(), 20);
+    // By city, most queries ask one partition; by the present key, all of them.
+    EXPECT_GT(outcomes[0].member("rangesPerQuery").as_double(), 1.5);
+    EXPECT_EQ(outcomes[1].member("rangesPerQuery").as_double(), 1);
+    EXPECT_EQ(server_.send("GET", "/_orrery/lab/what-if?id=77").status, 404);
+    EXPECT_EQ(server_.send("DELETE", "/_orrery/lab/what-if?id=1").status, 200);
+    EXPECT_EQ(page("/_orrery/lab/demos").elements().size(), 2u);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/write.h"
+#include "lab/query_shape.h"
 
 namespace orrery::rest {
 namespace {
@@ -94,7 +95,7 @@ void set_item(RequestRecord& record, const OperationResult& result) {
 
 void set_query(RequestRecord& record, const Answer& answer) {
     const auto& found = *answer.query;
-    record.query_hash = siphash(kTextHash, found.compiled->text()) | 1;
+    record.query_hash = lab::shape_hash(found.compiled->text());
     record.retrieved = clamped(found.page.retrieved_items);
     record.output = clamped(found.page.rows.size());
     record.ranges = static_cast<uint16_t>(std::min<size_t>(found.range_charges.size(), UINT16_MAX));

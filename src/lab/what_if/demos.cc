@@ -55,6 +55,7 @@ Workload car_telemetry() {
             numbers.below(60), 40 + numbers.below(10), 5 + numbers.below(10), numbers.below(900), numbers.below(900));
     };
     for (uint64_t i = 0; i < 4800; ++i) out.items.push_back(item(i % kDevices, 1 + (i / kDevices) % kMonths, i));
+    out.loaded = out.items.size();
     for (uint64_t i = 0; i < 4000; ++i) {
         const uint64_t device = numbers.below(kDevices);
         const uint64_t what = numbers.below(100);
@@ -104,6 +105,7 @@ Workload multi_tenant() {
         owners.emplace_back(of, user);
         out.items.push_back(item(of, user, i));
     }
+    out.loaded = out.items.size();
     for (uint64_t i = 0; i < 4000; ++i) {
         const uint64_t what = numbers.below(100);
         const uint64_t of = tenant();

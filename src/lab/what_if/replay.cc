@@ -65,7 +65,7 @@ public:
     Status load(Sandbox& sandbox) {
         created_.assign(workload_.items.size(), false);
         for (const auto& operation : workload_.operations)
-            if (operation.kind == Kind::kCreate) created_[operation.item] = true;
+            if (operation.kind == Kind::kCreate && operation.item >= workload_.loaded) created_[operation.item] = true;
         // An item that something else asks for must be there.
         for (const auto& operation : workload_.operations)
             if (operation.kind != Kind::kCreate && operation.kind != Kind::kQuery) created_[operation.item] = false;

@@ -183,6 +183,7 @@ Result<Workload> read_workload(const json::Value& value) {
         out.items.push_back(json::to_text(item));
         bytes += out.items.back().size();
     }
+    out.loaded = out.items.size();
     if (bytes > Workload::kItemBytesMax) return errors::bad_request("The items of the workload are larger than 48 MB together; send a sample.");
     const json::Value operations = value.member("operations");
     if (!operations.is_array() || operations.elements().empty()) return errors::bad_request("A workload needs 'operations', an array of at least one.");
@@ -265,6 +266,7 @@ Result<Workload> recorded_workload(const engine::Engine& engine, const Recorder&
         } while (!request.continuation.empty() && out.items.size() < enough && bytes <= Workload::kItemBytesMax);
     }
     if (out.items.empty()) return errors::bad_request("The container '" + container.id + "' holds no items to copy.");
+    out.loaded = out.items.size();
     size_t left_out = 0;
     for (const auto& traced : trace) {
         WorkloadOperation operation;

@@ -32,6 +32,7 @@ struct Workload {
     std::vector<std::string> key_paths;  ///< the present key; empty: none chosen yet
     std::string indexing_policy;         ///< JSON text; empty: the default
     std::vector<std::string> items;      ///< JSON texts
+    size_t loaded = 0;                   ///< so many of them are there before the first request
     double bytes_total = 0;              ///< that the items stand for; 0: themselves
     std::vector<WorkloadOperation> operations;
     double operations_per_second = 100;
