@@ -38,6 +38,7 @@ struct Recorder::Ring {
     // Of the writer alone: what it samples.
     int64_t sample_second = 0;
     uint32_t samples = 0;
+    uint32_t shapes = 0;  ///< samples for the sake of a query's shape
     uint64_t stride = 1;
     uint64_t counter = 0;
     std::array<uint64_t, 512> seen_queries{};
@@ -108,25 +109,31 @@ bool Recorder::wants_sample(const engine::RequestRecord& record) {
             ring.stride /= 2;
         ring.sample_second = record.wall_seconds;
         ring.samples = 0;
+        ring.shapes = 0;
+    }
+    // A shape that this thread has not seen lately: without a sample its queries could not be counted.
+    if (record.query_hash != 0 && ring.shapes < kSamplesMax) {
+        const uint64_t mark = record.query_hash ^ record.container ^
+                              static_cast<uint64_t>(record.wall_seconds / kQuerySeenSeconds) * 0x9E3779B97F4A7C15ULL;
+        uint64_t& seen = ring.seen_queries[mark % ring.seen_queries.size()];
+        if (seen != mark) {
+            seen = mark;
+            ++ring.shapes;
+            return true;
+        }
     }
     if (ring.samples >= kSamplesMax) return false;
     bool wanted = ++ring.counter % ring.stride == 0;
     // The same items every time: their versions can be compared.
     if (record.writes > 0 && record.docref_hash != 0) wanted = wanted || record.docref_hash % ring.stride == 0;
-    if (record.query_hash != 0) {
-        const uint64_t mark = record.query_hash ^ record.container ^
-                              static_cast<uint64_t>(record.wall_seconds / kQuerySeenSeconds) * 0x9E3779B97F4A7C15ULL;
-        uint64_t& seen = ring.seen_queries[mark % ring.seen_queries.size()];
-        wanted = wanted || seen != mark;
-        seen = mark;
-    }
     ring.samples += wanted ? 1 : 0;
     return wanted;
 }
 
 void Recorder::observe_sample(engine::RequestSample sample) {
     const std::lock_guard lock(samples_mutex_);
-    if (samples_.size() < kSamplesQueued) samples_.push_back(std::move(sample));
+    // Those of queries are few, and records wait for them.
+    if (samples_.size() < kSamplesQueued || sample.query != nullptr) samples_.push_back(std::move(sample));
 }
 
 void Recorder::run() {

@@ -156,5 +156,35 @@ TEST(Recorder, TooManyContainersAreCountedTogether) {
     EXPECT_EQ(recorder.top_keys(1, 1, 5).keys.size(), 0u);
 }
 
+TEST(Recorder, SamplesAreBoundedButEveryShapeOfAQueryIsSampled) {
+    ManualClock clock(kStart * 1'000'000);
+    Recorder recorder(clock);
+    int sampled = 0;
+    for (uint64_t i = 0; i < 5000; ++i) {
+        RequestRecord write = record(kStart, 0, 5);
+        write.operation = OperationClass::kCreate;
+        write.writes = 1;
+        write.docref_hash = i + 1;
+        sampled += recorder.wants_sample(write) ? 1 : 0;
+    }
+    EXPECT_EQ(sampled, 200);
+    for (uint64_t shape = 1; shape <= 50; ++shape) {
+        RequestRecord query = record(kStart, 0, 3);
+        query.operation = OperationClass::kQuery;
+        query.query_hash = shape;
+        EXPECT_TRUE(recorder.wants_sample(query)) << shape;
+        EXPECT_FALSE(recorder.wants_sample(query)) << shape;
+    }
+    // Later the same thread is choosier.
+    sampled = 0;
+    for (int64_t second = 1; second <= 20; ++second)
+        for (uint64_t i = 0; i < 2000; ++i) {
+            RequestRecord read = record(kStart + second, 0, 1);
+            sampled += recorder.wants_sample(read) ? 1 : 0;
+        }
+    EXPECT_LT(sampled, 20 * 120);
+    EXPECT_GT(sampled, 20 * 5);
+}
+
 }  // namespace
 }  // namespace orrery::lab

@@ -245,12 +245,15 @@ void judge_missing_composite(const Observation& of, const Thresholds& limits, Ju
 void judge_scan_function(const Observation& of, const Thresholds&, Judgement& out) {
     if (of.queries.empty()) return out.no_evidence("queries");
     for (const auto& query : of.queries) {
-        if (query.scan_functions.empty() || query.retrieved <= query.output) continue;
+        if (query.scan_functions.empty()) continue;
         const std::string& function = query.scan_functions.front();
+        // Where the index has the values, each of them is looked at instead of each item: it grows all the same.
+        const bool reads_items = query.retrieved > query.output;
         auto& finding = out.find(
-            by_share(of, query.ru),
-            fmt::format("'{}' calls {} in its filter, which no index serves: {} items are read for {} results.", query.text,
-                        function, query.retrieved, query.output));
+            reads_items ? by_share(of, query.ru) : Severity::kLow,
+            fmt::format("'{}' calls {} in its filter, which no look-up serves: {}.", query.text, function,
+                        reads_items ? fmt::format("{} items are read for {} results", query.retrieved, query.output)
+                                    : "every value of the path is looked at"));
         finding.fact("runs", static_cast<double>(query.runs))
             .fact("ru", query.ru, "RU")
             .fact("retrieved", static_cast<double>(query.retrieved))
