@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -124,6 +125,7 @@ public:
     template <typename T>
     void field(std::string_view name, T& member) {
         if (!status_.ok()) return;
+        names_.push_back(name);
         const json::Value found = object_.member(name);
         if (found.is_undefined() || found.is_null()) return;
         const std::string path = path_ + "/" + std::string(name);
@@ -164,18 +166,27 @@ public:
             if (!from.is_object()) return wrong(path, "an object");
             DescribedReader reader(from, path);
             describe(reader, value);
-            return std::move(reader.status_);
+            return reader.finish();
         }
         return {};
     }
 
 private:
+    /// A member that nobody knows is a mistake, not something to pass over.
+    Status finish() {
+        if (!status_.ok()) return std::move(status_);
+        for (const auto& member : object_.members())
+            if (std::find(names_.begin(), names_.end(), member.name) == names_.end())
+                return Status(errors::bad_request("There is no member '" + std::string(member.name) + "' at '" + path_ + "/'."));
+        return {};
+    }
     static Status wrong(const std::string& path, std::string_view wanted) {
         return Status(errors::bad_request("The value at '" + path + "' must be " +
                                           std::string(wanted) + "."));
     }
     const json::Value& object_;
     std::string path_;
+    std::vector<std::string_view> names_;
     Status status_;
 };
 

@@ -4,7 +4,7 @@ import type { LabChart } from '../wire/lab';
 const COLORS = ['var(--accent)', 'var(--brass)', 'var(--good)', 'var(--syn-atom)'];
 
 export const amount = (value: number, unit: string): string =>
-  unit === 'bytes' ? bytes(value) : unit === 'share' ? `${Math.round(value * 100)} %` : `${Math.abs(value) >= 100 ? count(Math.round(value)) : Number(value.toFixed(2))}${unit ? ` ${unit}` : ''}`;
+  unit === 'bytes' ? bytes(value) : unit === '$' ? value.toLocaleString('en-US', { style: 'currency', currency: 'USD' }) : unit === 'share' ? `${Math.round(value * 100)} %` : `${Math.abs(value) >= 100 ? count(Math.round(value)) : Number(value.toFixed(2))}${unit ? ` ${unit}` : ''}`;
 
 /// Horizontal bars with their figures; several series are stacked.
 export function Bars({ labels, series, unit, title }: { labels: string[]; series: { name: string; values: number[] }[]; unit: string; title: string }) {

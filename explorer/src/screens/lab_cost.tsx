@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { bytes, count } from '../lib/format';
+import { bytes, count, plural } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { session } from '../session';
 import { Button, Check, ErrorNote, Field, Note, Segmented, Spinner, TextField } from '../ui/controls';
@@ -7,7 +7,7 @@ import { computeCost, readMeasuredCost, type CostForm, type Costs } from '../wir
 import { Bars } from './lab_charts';
 import { dollars } from './lab_findings';
 
-const NAMES: Record<string, string> = { manual: 'Manual', autoscale: 'Autoscale', serverless: 'Serverless', reserved1y: 'Reserved, 1 year', reserved3y: 'Reserved, 3 years' };
+const NAMES: Record<string, string> = { manual: 'Manual', autoscale: 'Autoscale', serverless: 'Serverless', reserved1y: 'Reserved 1 y', reserved3y: 'Reserved 3 y' };
 
 export function CostTable({ costs }: { costs: Costs }) {
   const possible = costs.options.filter((o) => o.possible);
@@ -56,7 +56,7 @@ export function LabCost({ db, coll }: { db: string; coll: string }) {
         <>
           {costs && (
             <>
-              <div className="facts num"><span>Peak <b>{count(costs.input.peakRuPerSecond)} RU/s</b></span><span><b>{count(costs.input.ruPerMonth)} RU</b> a month at this pace</span><span><b>{bytes(costs.input.storageMb * 1048576)}</b> stored</span><span><b>{count(costs.input.hourlyPeaks.length)}</b> hours seen</span></div>
+              <div className="facts num"><span>Peak <b>{count(costs.input.peakRuPerSecond)} RU/s</b></span><span><b>{count(costs.input.ruPerMonth)} RU</b> a month at this pace</span><span><b>{bytes(costs.input.storageMb * 1048576)}</b> stored</span><span><b>{plural(costs.input.hourlyPeaks.length, 'hour')}</b> seen</span></div>
               <CostTable costs={costs} />
             </>
           )}

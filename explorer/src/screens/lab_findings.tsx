@@ -12,7 +12,10 @@ const LOOK: Record<Severity, string> = { critical: 'bad', high: 'bad', medium: '
 
 export const dollars = (micro: number): string => (micro / 1e6).toLocaleString('en-US', { style: 'currency', currency: 'USD' });
 
-const words = (name: string): string => name.replace(/([A-Z])/g, (c) => ` ${c.toLowerCase()}`);
+const words = (name: string): string => {
+  const text = name.replace(/([A-Z])/g, (c) => ` ${c.toLowerCase()}`).replace(/\b(ru|gb)\b/g, (unit) => unit.toUpperCase());
+  return text[0]!.toUpperCase() + text.slice(1);
+};
 
 function duration(seconds: number): string {
   if (seconds < 120) return plural(Math.round(seconds), 'second');
@@ -36,7 +39,7 @@ export function Findings({ db, coll }: { db: string; coll: string }) {
   return (
     <>
       <div className="row wrap">
-        <div className="facts grow num">
+        <div className="facts grow num" style={{ flexBasis: 280 }}>
           <span>Watched for <b>{duration(container.observedSeconds)}</b></span>
           <span><b>{plural(container.findings.length, 'finding')}</b></span>
           <span><b>{container.quiet.length}</b> rules found nothing wrong</span>
@@ -83,7 +86,7 @@ function FindingCard({ finding }: { finding: Finding }) {
       <div className="labcols">
         {finding.chart && <FindingChart chart={finding.chart} />}
         <table className="plain num small"><caption className="sr">Evidence</caption><tbody>
-          {finding.evidence.map((fact) => <tr key={fact.name}><th scope="row" style={{ textTransform: 'capitalize' }}>{words(fact.name)}</th><td style={{ textAlign: 'right' }}>{amount(fact.value, fact.unit)}</td></tr>)}
+          {finding.evidence.map((fact) => <tr key={fact.name}><th scope="row">{words(fact.name)}</th><td style={{ textAlign: 'right' }}>{amount(fact.value, fact.unit)}</td></tr>)}
         </tbody></table>
       </div>
       <div className="col" style={{ gap: 6 }}>

@@ -28,7 +28,7 @@ export function Relations({ db, coll }: { db: string; coll: string }) {
             <span className={`badge ${(one.advice === 'embed') === (one.now === 'embedded') ? 'good' : 'warn'}`}>{ADVICE[one.advice]}</span></div>
           <p>{one.why}</p>
           <div className="labcols">
-            <Bars title="Request Units of a month" unit="RU" labels={['embedded', 'referenced']} series={[{ name: 'RU', values: [one.embeddedRuPerMonth, one.referencedRuPerMonth] }]} />
+            <figure style={{ margin: 0 }}><figcaption className="label" style={{ marginBottom: 6 }}>Request Units of a month</figcaption><Bars title="Request Units of a month" unit="RU" labels={['embedded', 'referenced']} series={[{ name: 'RU', values: [one.embeddedRuPerMonth, one.referencedRuPerMonth] }]} /></figure>
             <table className="plain num small"><caption className="sr">What it rests on</caption><tbody>
               {one.now === 'embedded' && <tr><th scope="row">Elements, median and 99 %</th><td>{count(one.elementsP50)} · {count(one.elementsP99)}</td></tr>}
               <tr><th scope="row">One element, the rest</th><td>{bytes(one.elementBytes)} · {bytes(one.restBytes)}</td></tr>

@@ -367,7 +367,9 @@ void judge_whale(const Observation& of, const Thresholds& limits, Judgement& out
     };
     const double ru_p95 = p95(&Tenant::ru);
     const double bytes_p95 = p95(&Tenant::bytes);
-    const double ru_total = of.keys ? of.keys->total : 0;
+    // Requests that name no key are part of the whole, too, as far as the same time is concerned.
+    double ru_total = of.keys ? of.keys->total : 0;
+    if (of.keys && of.observed_seconds <= of.keys->seconds * 1.01) ru_total = std::max(ru_total, of.total_ru());
     const auto bytes_total = static_cast<double>(of.bytes);
     for (const auto& [name, tenant] : tenants) {
         const double ru_share = ru_total > 0 ? tenant.ru / ru_total : 0;

@@ -105,15 +105,6 @@ void describe_thresholds(V& v, Thresholds& t) {
     v.field("conflicts", t.conflicts);
 }
 
-/// Collects the names that a description has.
-struct Names {
-    std::vector<std::string_view> all;
-    template <typename T>
-    void field(std::string_view name, T&) {
-        all.push_back(name);
-    }
-};
-
 }  // namespace
 
 template <typename V>
@@ -123,12 +114,6 @@ void describe(V& v, Thresholds& t) {
 
 Result<Thresholds> read_thresholds(const json::Value& object) {
     if (!object.is_object()) return errors::bad_request("Thresholds must be a JSON object.");
-    Names names;
-    Thresholds defaults;
-    describe_thresholds(names, defaults);
-    for (const auto& member : object.members())
-        if (std::find(names.all.begin(), names.all.end(), member.name) == names.all.end())
-            return errors::bad_request("There is no threshold '" + std::string(member.name) + "'.");
     return read_described<Thresholds>(object);
 }
 

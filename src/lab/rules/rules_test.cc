@@ -105,6 +105,7 @@ TEST(Observation, SurvivesJson) {
     const auto wrong = read_observation(R"({"queries":[{"runs":1},{"runs":"many"}]})");
     ASSERT_FALSE(wrong.ok());
     EXPECT_NE(wrong.error().message.find("/queries/1/runs"), std::string::npos) << wrong.error().message;
+    EXPECT_FALSE(read_observation(R"({"querys":[]})").ok());
     EXPECT_FALSE(read_observation("[]").ok());
     EXPECT_FALSE(read_observation("{").ok());
 }
