@@ -48,7 +48,8 @@ void Commands::State::add_shell() {
         ->type_name("DATABASE/CONTAINER");
     shell->add_option("-e,--execute", shell_options.statements, "Run these statements and leave")
         ->type_name("SQL")
-        ->take_all();
+        ->take_all()
+        ->allow_extra_args(false);
     shell
         ->add_option("-f,--format", shell_format,
                      "How rows are shown; default: table on a terminal, jsonl otherwise")
@@ -56,7 +57,8 @@ void Commands::State::add_shell() {
     shell
         ->add_option("-p,--parameter", shell_parameters,
                      "@name=VALUE for queries; VALUE is JSON or text")
-        ->take_all();
+        ->take_all()
+        ->allow_extra_args(false);
     shell->add_option("--page", shell_options.page_items, "Rows per page")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
@@ -124,8 +126,9 @@ void Commands::State::add_import() {
                      "Create the database and the container if they are missing");
     import
         ->add_option("--partition-key", import_options.key_paths,
-                     "With --create: /path, up to three for a hierarchical key")
-        ->expected(1, 3)
+                     "With --create: /path, up to three for a hierarchical key: /tenant,/user")
+        ->delimiter(',')
+        ->allow_extra_args(false)
         ->needs("--create")
         ->type_name("PATH");
     import
@@ -147,7 +150,8 @@ void Commands::State::add_import() {
         ->add_option("--column", import_columns,
                      "NAME:TYPE of one column: text, number, boolean, json, infer")
         ->group("CSV")
-        ->take_all();
+        ->take_all()
+        ->allow_extra_args(false);
     import
         ->add_option("--empty", import_empty,
                      "What an empty field means: no member, null, or an empty text")

@@ -21,6 +21,10 @@ class Scripts(Case):
         self.assertEqual(run("shell", self.container, "-q", "-f", "table", "-e", text).stdout, "id  n\n--  -\n0   0\n1   1\n")
         self.assertEqual(json.loads(run("shell", self.container, "-q", "-f", "json", "-e", "SELECT TOP 1 c.id FROM c ORDER BY c.n").stdout), {"id": "0"})
 
+    def test_options_before_the_container(self):
+        out = run("shell", "-q", "-p", "@n=3", "-e", "SELECT VALUE c.n FROM c WHERE c.n = @n", "-e", "SELECT VALUE 1 FROM c WHERE c.n = 0", self.container)
+        self.assertEqual(out.stdout.split(), ["3", "1"])
+
     def test_all_pages_of_a_long_answer(self):
         out = run("shell", self.container, "--page", "20", "-e", "SELECT VALUE c.n FROM c")
         self.assertEqual(sorted(int(n) for n in out.stdout.split()), list(range(250)))

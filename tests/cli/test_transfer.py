@@ -109,7 +109,8 @@ class Modes(Case):
         name = f"fresh-{os.getpid()}/people"
         missing = run("import", self.jsonl("a.jsonl", self.items(2)), name, expect=1)
         self.assertIn("--create --partition-key", missing.stderr)
-        run("import", str(self.folder / "a.jsonl"), name, "--create", "--partition-key", "/pk", "--throughput", "1000")
+        # Options may stand before what they are not about.
+        run("import", "--create", "--partition-key", "/pk", "--throughput", "1000", str(self.folder / "a.jsonl"), name)
         self.assertEqual(query(name, "SELECT VALUE COUNT(1) FROM c"), [2])
 
     def test_options_that_mean_nothing_here_are_refused(self):
@@ -124,7 +125,7 @@ class Modes(Case):
     def test_hierarchical_keys(self):
         name = f"fresh-{os.getpid()}/tenants"
         items = [{"id": "1", "tenant": "é", "user": 5}, {"id": "2", "tenant": "a"}]
-        run("import", self.jsonl("a.jsonl", items), name, "--create", "--partition-key", "/tenant", "/user")
+        run("import", self.jsonl("a.jsonl", items), name, "--create", "--partition-key", "/tenant,/user")
         read = run("shell", name, "-q", "-e", '.read 1 ["é",5]')
         self.assertEqual(json.loads(read.stdout)["tenant"], "é")
 

@@ -17,6 +17,7 @@ using server::CommandLine;
 
 constexpr const char* kVersion = "0.1.0";
 constexpr int64_t kProbeTimeoutMs = 5000;
+constexpr uint16_t kUsualPort = 8081;
 
 void print_welcome(const CommandLine& line, uint16_t port) {
     const std::string host =
@@ -31,7 +32,7 @@ void print_welcome(const CommandLine& line, uint16_t port) {
             "  key                {}\n"
             "  connection string  AccountEndpoint={};AccountKey={};\n"
             "  data               {}\n"
-            "  try                curl {}ready      then connect an SDK: see README.md\n",
+            "  try                orrery shell{}      or connect an SDK: see README.md\n",
             line.serve.keys.primary, endpoint, line.serve.keys.primary,
             line.serve.data_folder.empty()
                 ? "in memory, gone on exit"
@@ -39,7 +40,7 @@ void print_welcome(const CommandLine& line, uint16_t port) {
                       (line.serve.durability == storage::Durability::kSync
                            ? ""
                            : "  (relaxed: the last writes may be lost on power failure)"),
-            endpoint);
+            port == kUsualPort ? std::string() : " --endpoint " + endpoint);
     }
     std::fflush(stdout);
 }
