@@ -4,7 +4,7 @@ set -euo pipefail
 
 build="g++ cmake ninja-build pkg-config ccache mold librocksdb-dev libssl-dev libsimdjson-dev
        libfmt-dev libspdlog-dev libcli11-dev libabsl-dev libre2-dev libjemalloc-dev libgtest-dev libgmock-dev
-       libs2-dev libgeographiclib-dev libedit-dev python3"
+       libs2-dev libgeographiclib-dev libedit-dev libmozjs-102-dev python3"
 lint="clang-format clang-tidy"
 sanitizers="clang libclang-rt-14-dev"
 bench="libbenchmark-dev libpq-dev postgresql nginx-light"
