@@ -81,6 +81,7 @@ struct Transaction {
 
 struct TransactionResult {
     bool committed = false;     ///< false: every write was refused or rolled back
+    bool stale = false;         ///< of steps only: to be begun again
     storage::Lsn lsn = 0;       ///< of the commit, or the partition's high-water mark
     uint32_t range_number = 0;  ///< rid prefix of the partition that answered: the one asked, or
                                 ///< where its key has gone since

@@ -20,6 +20,7 @@
 #include "partition/operation.h"
 #include "partition/partition_key.h"
 #include "partition/record.h"
+#include "partition/step_transaction.h"
 #include "storage/store.h"
 
 namespace orrery::partition {
@@ -129,6 +130,11 @@ public:
     /// preparation (a create) runs on the caller's thread; what needs the disk moves to the
     /// workers.
     virtual void execute(Transaction transaction, TransactionDone done) = 0;
+
+    /// A transaction whose operations come one by one, over `view`. Null: the key is elsewhere,
+    /// look the container's map up and begin again. Worker thread.
+    virtual std::unique_ptr<StepTransaction> begin_steps(std::string_view epk,
+                                                         storage::ViewPtr view) = 0;
 
     /// A page of items, expired ones left out, docref order.
     virtual Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) = 0;

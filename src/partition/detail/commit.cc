@@ -47,7 +47,10 @@ void PartitionCommit::release_locks() {
 
 TransactionCommit::TransactionCommit(std::shared_ptr<PartitionImpl> partition,
                                      TransactionPlanPtr plan)
-    : PartitionCommit(std::move(partition)), plan_(std::move(plan)), bytes_(plan_->bytes()) {}
+    : PartitionCommit(std::move(partition)),
+      plan_(std::move(plan)),
+      bytes_(plan_->bytes()),
+      unique_(partition_->identity().id, plan_->transaction().epk) {}
 
 bool TransactionCommit::decide(storage::CommitScope& scope) {
     if (partition_->closed_to_writers()) {
@@ -60,7 +63,11 @@ bool TransactionCommit::decide(storage::CommitScope& scope) {
         plan_->fail_all(status);
         return false;
     }
-    if (plan_->failed()) return false;
+    if (plan_->failed()) {
+        // What was free when the step was taken: others were faster.
+        if (plan_->is_stepwise()) ending_ = Ending::kStale;
+        return false;
+    }
     if (!plan_->writes()) {
         ending_ = Ending::kNothingToDo;
         const CommitState& state = partition_->commit_state();
@@ -76,7 +83,7 @@ bool TransactionCommit::decide(storage::CommitScope& scope) {
 /// False: the transaction ends here, or is prepared again.
 bool TransactionCommit::make_current(storage::CommitScope& scope, int64_t now) {
     if (plan_->settings() != partition_->state()) {
-        ending_ = Ending::kPrepareAgain;
+        ending_ = plan_->is_stepwise() ? Ending::kStale : Ending::kPrepareAgain;
         return false;
     }
     ScopeReader reader(scope);
@@ -87,6 +94,10 @@ bool TransactionCommit::make_current(storage::CommitScope& scope, int64_t now) {
             return false;
         case TransactionPlan::Standing::kStale:
             break;
+    }
+    if (plan_->is_stepwise()) {
+        ending_ = Ending::kStale;
+        return false;
     }
     if (bytes_ > kInlineBytesMax && plan_->attempts < kAttemptsMax &&
         !plan_->is_single(OperationKind::kCreate)) {
@@ -101,90 +112,15 @@ bool TransactionCommit::make_current(storage::CommitScope& scope, int64_t now) {
     return true;
 }
 
-std::string TransactionCommit::unique_key(const std::string& name) const {
-    return storage::keys::id(partition_->identity().id, plan_->transaction().epk,
-                             storage::IdKind::kUniqueKey, name);
-}
-
 /// Not ok: data could not be read. A conflict fails the plan.
 Status TransactionCommit::check_unique_keys(storage::CommitScope& scope, int64_t now) {
+    ScopeReader reader(scope);
     for (const UniqueStep& step : plan_->unique_steps()) {
-        TRY_STATUS(check_unique_step(scope, step, now));
+        TRY(const bool free, unique_.apply(reader, plan_->settings(), plan_->slots(), step, now));
+        if (!free) plan_->fail(step.operation, Status(errors::unique_key_conflict()));
         if (plan_->failed() && plan_->failed_at() == step.operation) return {};
     }
     return {};
-}
-
-Status TransactionCommit::check_unique_step(storage::CommitScope& scope, const UniqueStep& step,
-                                            int64_t now) {
-    static const std::vector<std::string> kNone;
-    const auto& old_names = step.before != nullptr ? step.before->unique_names : kNone;
-    const auto& new_names = step.after != nullptr ? step.after->unique_names : kNone;
-    const auto unchanged = [&](size_t i) {
-        return i < old_names.size() && i < new_names.size() && old_names[i] == new_names[i];
-    };
-    for (size_t i = 0; i < new_names.size(); ++i) {
-        if (unchanged(i) && find_owner(new_names[i]) == nullptr) continue;
-        TRY(const bool taken, is_taken(scope, new_names[i], step.slot->id, now));
-        if (taken) {
-            plan_->fail(step.operation, Status(errors::unique_key_conflict()));
-            return {};
-        }
-    }
-    for (size_t i = 0; i < old_names.size(); ++i) {
-        if (unchanged(i)) continue;
-        // The values of an expired item may have been taken by an earlier operation of the batch.
-        const std::optional<std::string>* owner = find_owner(old_names[i]);
-        if (owner == nullptr || *owner == step.slot->id) set_owner(old_names[i], std::nullopt);
-    }
-    for (size_t i = 0; i < new_names.size(); ++i)
-        if (!unchanged(i) || find_owner(new_names[i]) != nullptr)
-            set_owner(new_names[i], step.slot->id);
-    return {};
-}
-
-Result<bool> TransactionCommit::is_taken(storage::CommitScope& scope, const std::string& name,
-                                         const std::string& id, int64_t now) {
-    if (const auto* owner = find_owner(name)) return owner->has_value() && **owner != id;
-    TRY(const std::optional<std::string> bytes, scope.get(Family::kIds, unique_key(name)));
-    if (!bytes) return false;
-    TRY(std::string owner, decode_unique_entry(*bytes));
-    if (owner == id) return false;
-    // An item that has expired holds nothing; this commit removes it.
-    for (const Slot& slot : plan_->slots()) {
-        if (slot.id != owner || !slot.written) continue;
-        if (slot.live) return true;
-        for (const std::string& lost : slot.base->unique_names) set_owner(lost, std::nullopt);
-        return false;
-    }
-    for (const ExpiredOwner& expired : expired_owners_)
-        if (expired.id == owner) return false;
-    std::string id_key = storage::keys::id(partition_->identity().id, plan_->transaction().epk,
-                                           storage::IdKind::kItem, owner);
-    ScopeReader reader(scope);
-    TRY(const std::optional<IdEntry> entry, read_id_entry(reader, id_key));
-    if (!entry)
-        return errors::internal(
-            "Stored data is damaged: a unique key entry names an item that is not there.");
-    if (!is_expired((*plan_->settings())->default_ttl, entry->ts, entry->own_ttl, now)) return true;
-    TRY(ItemVersionPtr version,
-        read_version(reader, plan_->settings(), partition_->identity().id, *entry, true));
-    for (const std::string& lost : version->unique_names) set_owner(lost, std::nullopt);
-    expired_owners_.push_back({std::move(owner), std::move(id_key), std::move(version)});
-    return false;
-}
-
-std::optional<std::string>* TransactionCommit::find_owner(const std::string& name) {
-    for (auto& [known, owner] : owners_)
-        if (known == name) return &owner;
-    return nullptr;
-}
-
-void TransactionCommit::set_owner(const std::string& name, std::optional<std::string> owner) {
-    if (auto* known = find_owner(name))
-        *known = std::move(owner);
-    else
-        owners_.emplace_back(name, std::move(owner));
 }
 
 void TransactionCommit::write(storage::CommitScope& scope, CommitWriter& writer) {
@@ -201,7 +137,7 @@ void TransactionCommit::write(storage::CommitScope& scope, CommitWriter& writer)
                        .expired = !slot.live});
         touch(epk, slot.id, slot.current != nullptr ? slot.current->stored() : StoredItem());
     }
-    for (const ExpiredOwner& owner : expired_owners_) {
+    for (const UniqueCheck::ExpiredOwner& owner : unique_.expired_owners()) {
         append_index_changes(partition_->identity().id, owner.version.get(), nullptr,
                              writer.delta());
         writer.change({.epk = epk,
@@ -211,11 +147,11 @@ void TransactionCommit::write(storage::CommitScope& scope, CommitWriter& writer)
                        .expired = true});
         touch(epk, owner.id, {});
     }
-    for (const auto& [name, owner] : owners_) {
+    for (const auto& [name, owner] : unique_.owners()) {
         if (owner)
-            scope.put(Family::kIds, unique_key(name), encode_unique_entry(*owner));
+            scope.put(Family::kIds, unique_.key(name), encode_unique_entry(*owner));
         else
-            scope.remove(Family::kIds, unique_key(name));
+            scope.remove(Family::kIds, unique_.key(name));
     }
 }
 
@@ -241,6 +177,9 @@ void TransactionCommit::complete(Status status) {
             return;
         case Ending::kTooLate:
             partition_->wait_for_switch(std::move(plan_));
+            return;
+        case Ending::kStale:
+            plan_->answer_stale(partition_->lsn());
             return;
     }
 }

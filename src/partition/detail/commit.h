@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "partition/detail/plan.h"
+#include "partition/detail/unique_check.h"
 #include "partition/detail/version.h"
 #include "storage/store.h"
 
@@ -117,30 +118,23 @@ public:
     size_t bytes() const override { return bytes_; }
 
 private:
-    enum class Ending : uint8_t { kRefused, kNothingToDo, kWritten, kPrepareAgain, kTooLate };
-    struct ExpiredOwner {
-        std::string id;
-        std::string id_key;
-        ItemVersionPtr version;
+    enum class Ending : uint8_t {
+        kRefused,
+        kNothingToDo,
+        kWritten,
+        kPrepareAgain,
+        kTooLate,
+        kStale
     };
 
     bool make_current(storage::CommitScope& scope, int64_t now);
     Status check_unique_keys(storage::CommitScope& scope, int64_t now);
-    Status check_unique_step(storage::CommitScope& scope, const UniqueStep& step, int64_t now);
-    Result<bool> is_taken(storage::CommitScope& scope, const std::string& name,
-                          const std::string& id, int64_t now);
-    std::optional<std::string>* find_owner(const std::string& name);
-    void set_owner(const std::string& name, std::optional<std::string> owner);
-    std::string unique_key(const std::string& name) const;
     void write(storage::CommitScope& scope, CommitWriter& writer);
 
     TransactionPlanPtr plan_;
     const size_t bytes_;
     Ending ending_ = Ending::kRefused;
-    /// Unique key entries as this transaction changes them.
-    std::vector<std::pair<std::string, std::optional<std::string>>> owners_;
-    /// Items that hold a value wanted here and have expired: removed by this commit.
-    std::deque<ExpiredOwner> expired_owners_;
+    UniqueCheck unique_;
 };
 
 /// An item to be removed in the background.

@@ -35,6 +35,15 @@ PartitionImpl& PartitionImpl::successor(std::string_view epk) const {
 }
 
 void PartitionImpl::wait_for_switch(TransactionPlanPtr plan) {
+    if (plan->is_stepwise()) {
+        // Nobody but who began it can take its steps again.
+        auto shared = std::make_shared<TransactionPlanPtr>(std::move(plan));
+        deps_.workers.post([keep = self(), shared] {
+            (void)keep->wait_until_gone_or_open();
+            (*shared)->answer_stale(keep->lsn());
+        });
+        return;
+    }
     Phase now = Phase::kOpen;
     {
         const std::lock_guard lock(move_mutex_);

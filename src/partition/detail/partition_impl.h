@@ -35,6 +35,10 @@ public:
     OperationResult read(std::string_view epk, std::string_view id,
                          std::string_view if_none_match) override;
     void execute(Transaction transaction, TransactionDone done) override;
+    std::unique_ptr<StepTransaction> begin_steps(std::string_view epk,
+                                                 storage::ViewPtr view) override;
+    /// Checks and submits what the steps came to; answers at once where there is nothing to write.
+    void commit_steps(TransactionPlanPtr plan);
     Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) override;
     Result<ChangesPage> read_changes(const storage::View& view,
                                      const ChangesRequest& request) override;

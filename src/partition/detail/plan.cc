@@ -75,7 +75,10 @@ void TransactionPlan::parse_operation(size_t index) {
 void TransactionPlan::find_slot(size_t index) {
     const ItemOperation& operation = transaction_.operations[index];
     size_t at = 0;
-    while (at < slots_.size() && slots_[at].id != operation.id) ++at;
+    if (stepwise_)
+        at = slots_by_id_.try_emplace(operation.id, slots_.size()).first->second;
+    else
+        while (at < slots_.size() && slots_[at].id != operation.id) ++at;
     if (at == slots_.size()) {
         Slot slot;
         slot.id = operation.id;
@@ -176,6 +179,10 @@ void TransactionPlan::simulate() {
             return;
         }
     }
+    collect_changes();
+}
+
+void TransactionPlan::collect_changes() {
     for (const Slot& slot : slots_) {
         if (!slot.written) continue;
         if (slot.base == nullptr && slot.current == nullptr) continue;  // came and went
@@ -216,10 +223,14 @@ Status TransactionPlan::run_operation(size_t index) {
     return Status(errors::internal("An operation of an unknown kind."));
 }
 
+/// A version that a batch itself wrote has no etag that a client could know; a script was told it.
+bool TransactionPlan::knows_etag(const ItemVersion& version, std::string_view etag) const {
+    return (version.lsn != 0 || stepwise_) && etag == version.etag();
+}
+
 Status TransactionPlan::check_if_match(const ItemOperation& operation, const Slot& slot) const {
     if (operation.if_match.empty() || operation.if_match == "*") return {};
-    // A version that this transaction itself wrote has no etag that a client could know.
-    if (slot.current->lsn != 0 && operation.if_match == slot.current->etag()) return {};
+    if (knows_etag(*slot.current, operation.if_match)) return {};
     return Status(errors::precondition_failed());
 }
 
@@ -243,7 +254,7 @@ Status TransactionPlan::run_replace(size_t index, Slot& slot) {
     version->docref = old.docref;
     OperationResult& result = result_.results[index];
     // An item that a batch touches again changes by what is left in the end; see simulate().
-    const bool only = transaction_.operations.size() == 1;
+    const bool only = transaction_.operations.size() == 1 && !stepwise_;
     storage::IndexDelta scratch;
     const ChargedChange change =
         append_replace(partition_->identity().id, old, *version, only ? delta_ : scratch);
@@ -306,9 +317,8 @@ Status TransactionPlan::run_read(size_t index, Slot& slot) {
     if (!slot.present) return Status(errors::not_found());
     OperationResult& result = result_.results[index];
     const std::string& if_none_match = transaction_.operations[index].if_none_match;
-    result.not_modified =
-        if_none_match == "*" ||
-        (!if_none_match.empty() && slot.current->lsn != 0 && if_none_match == slot.current->etag());
+    result.not_modified = if_none_match == "*" ||
+                          (!if_none_match.empty() && knows_etag(*slot.current, if_none_match));
     result.work.new_bytes = slot.current->text_bytes;
     outcomes_[index] = slot.current;
     return {};
@@ -319,7 +329,8 @@ void TransactionPlan::note_unique_step(size_t index, const Slot& slot, ItemVersi
     ItemVersionPtr before = slot.current;
     // The place of an expired item is taken: its values are given up with it.
     if (!slot.written && !slot.live && slot.base != nullptr) before = slot.base;
-    unique_steps_.push_back({index, &slot, std::move(before), std::move(after)});
+    const auto at = static_cast<size_t>(&slot - slots_.data());
+    unique_steps_.push_back({index, at, std::move(before), std::move(after)});
 }
 
 /// `version` null: the item is deleted.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 namespace orrery::partition::detail {
 
 class PartitionImpl;
+class UniqueCheck;
 
 /// One item that a transaction touches: what it was, and what it will be.
 struct Slot {
@@ -20,6 +22,7 @@ struct Slot {
     bool needs_terms = false;      ///< some operation writes
     bool may_create = false;       ///< a create or an upsert
     bool looked_up = false;        ///< false: assumed absent
+    bool has_terms = false;        ///< steps: `base` has its terms
     std::optional<IdEntry> entry;  ///< what `ids` had, expired or not
     bool live = false;             ///< entry and not expired
     ItemVersionPtr base;           ///< the body of `entry`, where it is needed
@@ -31,7 +34,7 @@ struct Slot {
 /// A change of unique key values by one operation; the committer checks them in order.
 struct UniqueStep {
     size_t operation = 0;
-    const Slot* slot = nullptr;
+    size_t slot = 0;  ///< index in TransactionPlan::slots()
     ItemVersionPtr before;
     ItemVersionPtr after;
 };
@@ -70,6 +73,18 @@ public:
     /// No operation writes: what one view shows is the answer.
     bool slots_only_read() const { return fresh_.empty(); }
 
+    // Stepwise: operations come one by one, and what was told of them stands. Where the committer
+    // finds that it rests on something old, the transaction is stale.
+
+    /// Begins such a plan; it has no operations yet.
+    void begin_steps();
+    bool is_stepwise() const { return stepwise_; }
+    /// Adds an operation and works it out; one that fails is not added.
+    OperationResult step(ItemOperation operation, Reader& reader, int64_t now, UniqueCheck& unique);
+    /// After the last step: what the commit changes.
+    void finish_steps();
+    void answer_stale(storage::Lsn lsn);
+
     /// Committer: everything is decided; new versions get their LSN and `_ts`.
     void stamp(storage::Lsn lsn, int64_t ts);
     /// Fills in the results' items and etags and answers. Last call.
@@ -92,6 +107,9 @@ public:
     int attempts = 0;
 
 private:
+    Status run_step(size_t index, Reader& reader, int64_t now, UniqueCheck& unique);
+    Status load_step_slot(Slot& slot, bool with_terms, Reader& reader, int64_t now);
+    void collect_changes();
     void parse_operation(size_t index);
     void find_slot(size_t index);
     Status run_operation(size_t index);
@@ -104,6 +122,7 @@ private:
     void write(size_t index, Slot& slot, ItemVersionPtr version);
     bool fits_answer(size_t index);
     void note_unique_step(size_t index, const Slot& slot, ItemVersionPtr after);
+    bool knows_etag(const ItemVersion& version, std::string_view etag) const;
 
     const std::shared_ptr<PartitionImpl> partition_;
     Transaction transaction_;
@@ -124,6 +143,8 @@ private:
     uint64_t answer_bytes_ = 0;
     storage::IndexDelta delta_;
     bool delta_ready_ = false;  // a single replace has filled delta_
+    bool stepwise_ = false;
+    std::unordered_map<std::string, size_t> slots_by_id_;  // stepwise only: there may be many
 };
 using TransactionPlanPtr = std::unique_ptr<TransactionPlan>;
 
