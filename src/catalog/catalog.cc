@@ -127,6 +127,17 @@ Page<PermissionPtr> CatalogImpl::list_permissions(const User& user, const PageRe
                                   [](const PermissionNode& child) { return child.permission; });
 }
 
+Page<ScriptPtr> CatalogImpl::list_scripts(const ContainerRid& container, ChildType type,
+                                          const PageRequest& page) const {
+    std::shared_lock lock(mutex_);
+    const DatabaseNode* database = state_.databases.find_number(container.database.number);
+    if (database == nullptr) return {};
+    const auto nodes = database->scripts.find(container.number);
+    if (nodes == database->scripts.end()) return {};
+    return page_of<ScriptPtr>(nodes->second.of(type), page,
+                              [](const ScriptNode& node) { return node.script; });
+}
+
 std::vector<OfferPtr> CatalogImpl::list_offers() const {
     std::shared_lock lock(mutex_);
     std::vector<OfferPtr> out;

@@ -64,6 +64,12 @@ public:
     virtual OfferPtr find_offer(std::string_view rid) const = 0;
     virtual OfferPtr offer_of(std::string_view resource_rid) const = 0;  ///< null: none of its own
 
+    /// By name, else by rid text.
+    virtual ScriptPtr find_script(const ContainerRid& container, ChildType type,
+                                  std::string_view script) const = 0;
+    virtual Page<ScriptPtr> list_scripts(const ContainerRid& container, ChildType type,
+                                         const PageRequest& page) const = 0;
+
     virtual Page<DatabasePtr> list_databases(const PageRequest& page) const = 0;
     virtual Page<ContainerPtr> list_containers(const Database& database,
                                                const PageRequest& page) const = 0;
@@ -145,6 +151,19 @@ public:
                                                      std::string_view if_match) = 0;
     virtual Status delete_permission(std::string_view database, std::string_view user,
                                      std::string_view permission, std::string_view if_match) = 0;
+
+    // Scripts. Whether a body is JavaScript is checked by the caller.
+    struct ScriptChange {
+        ScriptPtr script;
+        bool created = false;
+    };
+    virtual Result<ScriptChange> create_script(const ContainerRid& container, ChildType type,
+                                               const json::Value& body, Upsert upsert) = 0;
+    virtual Result<ScriptPtr> replace_script(const ContainerRid& container, ChildType type,
+                                             std::string_view script, const json::Value& body,
+                                             std::string_view if_match) = 0;
+    virtual Status delete_script(const ContainerRid& container, ChildType type,
+                                 std::string_view script, std::string_view if_match) = 0;
 
     enum class Migrate : uint8_t { kNo, kToAutoscale, kToManual };
     virtual Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body,

@@ -202,6 +202,7 @@ void CatalogImpl::remove_container(const ContainerNode& node, MetaChange& change
     for (const records::Range& range : node.record.ranges) change.retire(range.partition);
     if (const OfferPtr offer = state_.offer_of(node.container->rid_text))
         change.remove(records::offer_key(*parse_offer_rid(offer->rid)));
+    remove_scripts(node.record.rid, change);
 }
 
 Status CatalogImpl::delete_container(std::string_view database, std::string_view container,
@@ -225,6 +226,7 @@ Status CatalogImpl::delete_container(std::string_view database, std::string_view
         else
             --parent.containers_without_offer;
         parent.containers.erase(gone->rid.number, gone->id);
+        parent.scripts.erase(gone->rid.number);
     }
     for (const PartitionRange& range : gone->ranges->ranges)
         deps_.cache.erase_partition(range.partition->identity().id);

@@ -39,6 +39,11 @@ public:
     OfferPtr find_offer(std::string_view rid) const override;
     OfferPtr offer_of(std::string_view resource_rid) const override;
 
+    ScriptPtr find_script(const ContainerRid& container, ChildType type,
+                          std::string_view script) const override;
+    Page<ScriptPtr> list_scripts(const ContainerRid& container, ChildType type,
+                                 const PageRequest& page) const override;
+
     Page<DatabasePtr> list_databases(const PageRequest& page) const override;
     Page<ContainerPtr> list_containers(const Database& database,
                                        const PageRequest& page) const override;
@@ -86,6 +91,14 @@ public:
                                              std::string_view if_match) override;
     Status delete_permission(std::string_view database, std::string_view user,
                              std::string_view permission, std::string_view if_match) override;
+
+    Result<ScriptChange> create_script(const ContainerRid& container, ChildType type,
+                                       const json::Value& body, Upsert upsert) override;
+    Result<ScriptPtr> replace_script(const ContainerRid& container, ChildType type,
+                                     std::string_view script, const json::Value& body,
+                                     std::string_view if_match) override;
+    Status delete_script(const ContainerRid& container, ChildType type, std::string_view script,
+                         std::string_view if_match) override;
 
     Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body, Migrate migrate,
                                    std::string_view if_match) override;
@@ -155,6 +168,18 @@ private:
     Result<PermissionPtr> store_permission(UserNode& user, uint64_t number, PermissionBody body);
     Result<UserPtr> store_user(DatabaseNode& database, UserNode& user, std::string id);
 
+    // catalog_scripts.cc.
+    struct ScriptPlace {
+        DatabaseNode* database = nullptr;
+        ScriptNodes* nodes = nullptr;  ///< null: the container has no scripts yet
+    };
+    void remove_scripts(const ContainerRid& container, MetaChange& change) const;
+    Result<ScriptPlace> script_place(const ContainerRid& container);
+    const ScriptNode* script_node(const ContainerRid& container, ChildType type,
+                                  std::string_view name_or_rid) const;
+    Result<ScriptPtr> store_script(const ScriptPlace& place, records::Script record,
+                                   const Script* before);
+
     // catalog_budgets.cc. Under mutex_ where others may look.
     Result<int64_t> storage_kb(const Offer& offer) const;
     std::vector<ContainerPtr> served_by(const Offer& offer) const;
@@ -209,6 +234,7 @@ records::Offer offer_record(uint32_t number, const DatabaseRid& database, uint32
                             const ThroughputRequest& throughput, Version version);
 UserPtr make_user(const records::User& record, DatabasePtr database);
 PermissionPtr make_permission(const records::Permission& record, UserPtr user);
+ScriptPtr make_script(records::Script record);
 DatabasePtr make_database(const records::Database& record);
 records::Partition partition_record(const records::Container& container,
                                     const records::Range& range, const partition::EpkRange& epks);

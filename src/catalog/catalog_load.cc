@@ -137,6 +137,17 @@ Status CatalogImpl::load_record(std::string_view key, std::string_view value, Lo
                 loaded.moves.push_back(std::move(record));
                 return {};
             });
+        case records::Kind::kScript:
+            return read(records::decode_script(key, value), [&](records::Script record) -> Status {
+                DatabaseNode* database =
+                    state_.databases.find_number(record.container.database.number);
+                if (database == nullptr) return Status(inconsistent("a script without database"));
+                const ScriptPtr script = make_script(std::move(record));
+                database->scripts[script->container.number]
+                    .of(script->type)
+                    .add(script->number, script->id, {script});
+                return {};
+            });
     }
     return Status(inconsistent("unknown record"));
 }

@@ -172,8 +172,16 @@ Result<std::string> CatalogImpl::permission_scope(std::string_view resource,
     TRY_STATUS(check_key_fits(*node->container, partition_key));
     std::string scope = node->container->rid_text;
     if (parts.size() > 4) {
-        if (parts[4] == "sprocs" || parts[4] == "triggers" || parts[4] == "udfs")
-            return errors::resource_not_found("The resource of the permission does not exist.");
+        if (parts[4] == "sprocs" && parts.size() == 6) {
+            const ScriptNode* script =
+                script_node(node->container->rid, ChildType::kProcedure, parts[5]);
+            if (script == nullptr)
+                script =
+                    script_node(node->container->rid, ChildType::kProcedure, decoded(parts[5]));
+            if (script == nullptr)
+                return errors::resource_not_found("The resource of the permission does not exist.");
+            return scope + "/sprocs/" + script->script->rid() + " " + std::string(partition_key);
+        }
         if (parts[4] != "docs" || parts.size() != 6)
             return bad_resource(resource, "names a kind of resource that permissions do not cover");
         TRY_STATUS(json::check_item_id(parts[5]));

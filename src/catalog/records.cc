@@ -199,13 +199,22 @@ std::string key(const Move& record) {
     return key;
 }
 
+std::string key(const Script& record) {
+    std::string key = kind_prefix(Kind::kScript);
+    append_u32_be(key, record.container.database.number);
+    append_u32_be(key, record.container.number);
+    key.push_back(static_cast<char>(record.type));
+    append_u64_be(key, record.number);
+    return key;
+}
+
 std::optional<Kind> kind_of(std::string_view key) {
     const std::string prefix = catalog_prefix();
     if (key.size() <= prefix.size() || !key.starts_with(prefix)) return std::nullopt;
     const auto kind = static_cast<uint8_t>(key[prefix.size()]);
     if ((kind < static_cast<uint8_t>(Kind::kAccount) ||
          kind > static_cast<uint8_t>(Kind::kPermission)) &&
-        kind != static_cast<uint8_t>(Kind::kMove))
+        kind != static_cast<uint8_t>(Kind::kMove) && kind != static_cast<uint8_t>(Kind::kScript))
         return std::nullopt;
     return static_cast<Kind>(kind);
 }
@@ -435,6 +444,40 @@ Result<Move> decode_move(std::string_view key, std::string_view value) {
     for (uint64_t i = 0; i < count && in.value.ok(); ++i) out.targets.push_back(take_u32(in.value));
     TRY_STATUS(in.finish());
     if (out.targets.empty() || out.targets.front() != first) return damaged(key, "is damaged");
+    return out;
+}
+
+std::string encode(const Script& record) {
+    std::string out = begin_value();
+    append_bytes(out, record.id);
+    append_version(out, record.version);
+    append_bytes(out, record.body);
+    out.push_back(record.runs_after ? '\1' : '\0');
+    out.push_back(static_cast<char>(record.operation));
+    return out;
+}
+
+Result<Script> decode_script(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    Script out;
+    out.container.database.number = in.key.u32_be();
+    out.container.number = in.key.u32_be();
+    const uint8_t type = in.key.u8();
+    out.type = static_cast<ChildType>(type);
+    out.number = in.key.u64_be();
+    out.id = in.value.bytes();
+    out.version = take_version(in.value);
+    out.body = in.value.bytes();
+    const uint8_t after = in.value.u8();
+    out.runs_after = after == 1;
+    const uint8_t operation = in.value.u8();
+    out.operation = static_cast<TriggerOperation>(operation);
+    TRY_STATUS(in.finish());
+    if (type < static_cast<uint8_t>(ChildType::kUdf) ||
+        type > static_cast<uint8_t>(ChildType::kProcedure))
+        return damaged(key, "is a script of an unknown type");
+    if (after > 1 || operation > static_cast<uint8_t>(TriggerOperation::kReplace))
+        return damaged(key, "is a trigger of an unknown kind");
     return out;
 }
 

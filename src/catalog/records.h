@@ -24,6 +24,7 @@ enum class Kind : uint8_t {
     kUser = 6,
     kPermission = 7,
     kMove = 16,
+    kScript = 20,
 };
 
 /// Counters hold the next number to hand out: numbers are never used twice.
@@ -118,6 +119,18 @@ struct Move {
     std::vector<storage::PartitionId> targets;  ///< one or more; the first is in the key
 };
 
+/// Type, container and number are in the key.
+struct Script {
+    ContainerRid container;
+    ChildType type = ChildType::kProcedure;
+    uint64_t number = 0;
+    std::string id;
+    Version version;
+    std::string body;
+    bool runs_after = false;
+    TriggerOperation operation = TriggerOperation::kAll;
+};
+
 std::string catalog_prefix();  ///< of all keys
 std::string account_key();
 std::string key(const Database& record);
@@ -127,6 +140,7 @@ std::string key(const Offer& record);
 std::string key(const User& record);
 std::string key(const Permission& record);
 std::string key(const Move& record);
+std::string key(const Script& record);
 std::string database_key(const DatabaseRid& rid);
 std::string container_key(const ContainerRid& rid);
 std::string partition_key(storage::PartitionId id);
@@ -142,6 +156,7 @@ std::string encode(const Offer& record);
 std::string encode(const User& record);
 std::string encode(const Permission& record);
 std::string encode(const Move& record);
+std::string encode(const Script& record);
 
 /// The kind of a key of the catalog; nullopt for a foreign one.
 std::optional<Kind> kind_of(std::string_view key);
@@ -155,5 +170,6 @@ Result<Offer> decode_offer(std::string_view key, std::string_view value);
 Result<User> decode_user(std::string_view key, std::string_view value);
 Result<Permission> decode_permission(std::string_view key, std::string_view value);
 Result<Move> decode_move(std::string_view key, std::string_view value);
+Result<Script> decode_script(std::string_view key, std::string_view value);
 
 }  // namespace orrery::catalog::records

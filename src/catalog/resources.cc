@@ -159,6 +159,36 @@ std::string Offer::json(std::optional<int64_t> current) const {
         content);
 }
 
+std::string_view script_segment(ChildType type) {
+    switch (type) {
+        case ChildType::kTrigger:
+            return "triggers";
+        case ChildType::kUdf:
+            return "udfs";
+        default:
+            return "sprocs";
+    }
+}
+
+std::string_view trigger_operation_name(TriggerOperation operation) {
+    constexpr std::array<std::string_view, 5> kNames = {"All", "Create", "Update", "Delete",
+                                                        "Replace"};
+    return kNames[static_cast<size_t>(operation)];
+}
+
+std::string Script::self() const {
+    return fmt::format("dbs/{}/colls/{}/{}/{}/", container.database.text(), container.text(),
+                       script_segment(type), rid());
+}
+
+std::string Script::json() const {
+    std::string out = fmt::format(R"({{"body":{},"id":{})", quoted(body), quoted(id));
+    if (type == ChildType::kTrigger)
+        out += fmt::format(R"(,"triggerType":"{}","triggerOperation":"{}")",
+                           runs_after ? "Post" : "Pre", trigger_operation_name(operation));
+    return out + "," + system_properties(rid(), self(), version) + "}";
+}
+
 std::string User::self() const {
     return database->self() + "users/" + rid.text() + "/";
 }

@@ -127,6 +127,28 @@ struct User {
 };
 using UserPtr = std::shared_ptr<const User>;
 
+/// Which writes a trigger may be named for.
+enum class TriggerOperation : uint8_t { kAll, kCreate, kUpdate, kDelete, kReplace };
+
+std::string_view trigger_operation_name(TriggerOperation operation);  ///< "All", "Create", …
+std::string_view script_segment(ChildType type);  ///< "sprocs", "triggers", "udfs"
+
+/// A stored procedure, trigger or user-defined function of a container.
+struct Script {
+    ChildType type = ChildType::kProcedure;
+    std::string id;
+    ContainerRid container;
+    uint64_t number = 0;  ///< inside its rid
+    Version version;
+    std::string body;         ///< JavaScript
+    bool runs_after = false;  ///< triggers: after the write rather than before
+    TriggerOperation operation = TriggerOperation::kAll;  ///< triggers
+    std::string rid() const { return child_rid(container, type, number); }
+    std::string self() const;  ///< "dbs/{rid}/colls/{rid}/sprocs/{rid}/"
+    std::string json() const;
+};
+using ScriptPtr = std::shared_ptr<const Script>;
+
 enum class PermissionMode : uint8_t { kRead, kAll };
 
 struct Permission {

@@ -109,6 +109,17 @@ std::optional<uint32_t> parse_offer_rid(std::string_view text) {
     return load_u32_be(padded.data());
 }
 
+std::optional<uint64_t> parse_child_rid(const ContainerRid& container, ChildType type,
+                                        std::string_view text) {
+    const auto bytes = decode(text, kChildBytes);
+    if (!bytes || load_u32_be(bytes->data()) != container.database.number ||
+        load_u32_be(bytes->data() + 4) != container.number)
+        return std::nullopt;
+    const uint64_t whole = load_u64_le(bytes->data() + 8);
+    if (whole >> kTypeShift != static_cast<uint64_t>(type)) return std::nullopt;
+    return whole & kChildNumberMax;
+}
+
 std::optional<uint64_t> parse_item_rid(const ContainerRid& container, std::string_view text) {
     const auto bytes = decode(text, kChildBytes);
     if (!bytes) return std::nullopt;

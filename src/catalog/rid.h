@@ -54,6 +54,9 @@ std::optional<ContainerRid> parse_container_rid(std::string_view text);
 std::optional<UserRid> parse_user_rid(std::string_view text);
 std::optional<PermissionRid> parse_permission_rid(std::string_view text);
 std::optional<uint32_t> parse_offer_rid(std::string_view text);
+/// The number of a rid of that type in that container; not for items.
+std::optional<uint64_t> parse_child_rid(const ContainerRid& container, ChildType type,
+                                        std::string_view text);
 /// The item number of an item rid of that container.
 std::optional<uint64_t> parse_item_rid(const ContainerRid& container, std::string_view text);
 

@@ -66,6 +66,23 @@ struct ContainerNode {
     ContainerPtr container;
     records::Container record;
 };
+struct ScriptNode {
+    ScriptPtr script;
+};
+/// The scripts of one container, by type.
+struct ScriptNodes {
+    Children<ScriptNode> procedures;
+    Children<ScriptNode> triggers;
+    Children<ScriptNode> functions;
+    Children<ScriptNode>& of(ChildType type) {
+        return type == ChildType::kTrigger ? triggers
+               : type == ChildType::kUdf   ? functions
+                                           : procedures;
+    }
+    const Children<ScriptNode>& of(ChildType type) const {
+        return const_cast<ScriptNodes*>(this)->of(type);
+    }
+};
 struct PermissionNode {
     PermissionPtr permission;
 };
@@ -78,6 +95,7 @@ struct DatabaseNode {
     DatabasePtr database;
     records::Database record;
     Children<ContainerNode> containers;
+    std::map<uint32_t, ScriptNodes> scripts;  ///< by container number
     uint32_t containers_without_offer = 0;
     std::vector<std::shared_ptr<meter::Pool>> shared_pools;  ///< of its own offer
     Children<UserNode> users;

@@ -135,10 +135,10 @@ TEST_F(UserTest, PermissionBodies) {
     EXPECT_EQ(create(R"({"id":"p","permissionMode":"All","resource":5})"), "400");
     for (std::string_view link :
          {"", "/", "dbs/d", "dbs/d/colls", "dbs/d/users/u", "colls/c", "dbs/d/colls/c/docs",
-          "dbs/d/colls/c/pkranges/0", "dbs/d/colls/c/docs/1/attachments/a"})
+          "dbs/d/colls/c/pkranges/0", "dbs/d/colls/c/docs/1/attachments/a",
+          "dbs/d/colls/c/triggers/t", "dbs/d/colls/c/udfs/f"})
         EXPECT_EQ(code_of(permission("u", "p", std::string(link))), "400") << link;
-    for (std::string_view link : {"dbs/x/colls/c", "dbs/d/colls/x", "dbs/d/colls/c/sprocs/s",
-                                  "dbs/d/colls/c/triggers/t", "dbs/d/colls/c/udfs/f"})
+    for (std::string_view link : {"dbs/x/colls/c", "dbs/d/colls/x", "dbs/d/colls/c/sprocs/s"})
         EXPECT_EQ(code_of(permission("u", "p", std::string(link))), "404") << link;
     for (std::string_view key : {"5", "\"k\"", "[]", "[[1]]", "[{\"a\":1}]", R"(["a","b"])"})
         EXPECT_EQ(code_of(permission("u", "p", "dbs/d/colls/c",
