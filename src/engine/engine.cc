@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/throughput_errors.h"
+#include "engine/scripts.h"
 #include "json/document.h"
 #include "partition/charge.h"
 
@@ -44,7 +45,8 @@ Engine::Engine(const Deps& deps)
       tokens_(deps.catalog, deps.clock),
       continuations_(deps.catalog.signing_secret()),
       passes_(deps.clock),
-      partitions_(deps.catalog, deps.clock) {
+      partitions_(deps.catalog, deps.clock),
+      scripts_(std::make_unique<Scripts>(*this)) {
     if (const int64_t ru = deps.account.settings().metadata_ru; ru > 0) {
         meter::PoolRates rates;
         rates.units_per_us = ru * meter::kUnitsPerUsPerRu;
@@ -66,6 +68,7 @@ void Engine::stop_background() {
     background_wake_.notify_all();
     if (indexing_.joinable()) deps_.catalog.on_index_change(nullptr);
     partitions_.stop();
+    scripts_->stop();
     if (background_.joinable()) background_.join();
     if (indexing_.joinable()) indexing_.join();
     passes_.clear();

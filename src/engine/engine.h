@@ -111,6 +111,8 @@ struct QueryAnswer {
     bool keyed = false;  ///< limited to a partition key, or a prefix of one, by filter or request
 };
 
+class Scripts;
+
 /// The account at work. Internally thread-safe.
 class Engine {
 public:
@@ -183,9 +185,16 @@ public:
     Result<ChangeFeedAnswer> read_changes(const catalog::Container& container,
                                           const ChangeFeedRequest& request) const;
 
-    /// A page of a query. Worker thread.
+    /// A page of a query. Worker thread; a script thread where runs_functions() says so.
     Result<QueryAnswer> query(const catalog::Container& container,
                               const QueryRequest& request) const;
+    /// The same over ranges and view that the caller has.
+    Result<QueryAnswer> query_routed(const Routed& routed, const QueryRequest& request) const;
+    /// The query calls user-defined functions.
+    bool runs_functions(const catalog::Container& container, std::string_view text) const;
+
+    /// Stored procedures, triggers, and threads for whatever runs JavaScript.
+    Scripts& scripts() const { return *scripts_; }
 
     // Parts of query(), for those who run one elsewhere.
     Status admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
@@ -243,6 +252,7 @@ private:
     mutable ControlPlane control_plane_;
     std::unique_ptr<meter::PartitionBudget> metadata_budget_;  // null: no limit
     PartitionKeeper partitions_;
+    std::unique_ptr<Scripts> scripts_;
 
     std::mutex background_mutex_;
     std::condition_variable background_wake_;

@@ -7,7 +7,7 @@ namespace {
 
 bool is_write(Access access) {
     return access == Access::kMetadataWrite || access == Access::kItemWrite ||
-           access == Access::kItemCreate;
+           access == Access::kItemCreate || access == Access::kScriptRun;
 }
 
 Status authorize_token(const TokenScope& scope, Access access, const AccessTarget& target) {
@@ -20,12 +20,19 @@ Status authorize_token(const TokenScope& scope, Access access, const AccessTarge
     if (!(target.container->rid == scope.container))
         return Status(errors::forbidden("The resource token was issued for another container."));
     if (access == Access::kContainerRead) return {};
+    if (!scope.script_rid.empty() &&
+        (access != Access::kScriptRun || target.script_rid != scope.script_rid))
+        return Status(errors::forbidden(
+            "The resource token allows one stored procedure to be run, nothing else."));
     if (is_write(access) && scope.mode == catalog::PermissionMode::kRead)
         return Status(errors::forbidden(
             "The resource token has permission mode Read; writing needs mode All."));
     if (!scope.item_id.empty() && access == Access::kItemCreate)
         return Status(
             errors::forbidden("The resource token allows one item only; it cannot create items."));
+    if (!scope.item_id.empty() && access == Access::kScriptRun)
+        return Status(
+            errors::forbidden("The resource token allows one item only; it cannot run scripts."));
     if (!scope.item_id.empty() && (access == Access::kFeedRead || target.item_id != scope.item_id))
         return Status(errors::forbidden("The resource token was issued for another item."));
     if (scope.epk) {

@@ -14,6 +14,7 @@ namespace orrery::engine {
 struct TokenScope {
     catalog::ContainerRid container;
     std::string item_id;             ///< empty: the whole container
+    std::string script_rid;          ///< not empty: running this stored procedure, nothing else
     std::optional<std::string> epk;  ///< binary; only that logical partition (or key prefix)
     catalog::PermissionMode mode = catalog::PermissionMode::kRead;
 };
@@ -34,12 +35,14 @@ enum class Access : uint8_t {
     kItemWrite,
     kItemCreate,  ///< create and upsert: the id is in the body
     kFeedRead,    ///< feeds and queries over many items
+    kScriptRun,   ///< a stored procedure on one logical partition
 };
 
 struct AccessTarget {
     const catalog::Container* container = nullptr;
     std::optional<std::string_view> epk;  ///< the full key or prefix the request is limited to
     std::string_view item_id;
+    std::string_view script_rid = {};
 };
 
 /// Ok, or 403 with a message that says what the key or token lacks.

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "engine/engine.h"
 #include "engine/light_query.h"
+#include "engine/page_functions.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
 #include "query/page.h"
@@ -131,10 +132,20 @@ Status Engine::admit_query(const std::vector<const catalog::PartitionRange*>& ra
     return refused;
 }
 
+bool Engine::runs_functions(const catalog::Container& container, std::string_view text) const {
+    const auto& settings = *container.settings;
+    const auto compiled = query::compile(text, settings.indexing.computed, settings.space);
+    return compiled.ok() && (*compiled)->has_udf();
+}
+
 Result<QueryAnswer> Engine::query(const catalog::Container& given,
                                   const QueryRequest& request) const {
-    const int64_t started = deps_.clock.monotonic_us();
     TRY(const Routed routed, route(given));
+    return query_routed(routed, request);
+}
+
+Result<QueryAnswer> Engine::query_routed(const Routed& routed, const QueryRequest& request) const {
+    const int64_t started = deps_.clock.monotonic_us();
     const catalog::Container& container = *routed.container;
     // A pass may outlive the request: it keeps its own copy.
     const auto bound = std::make_shared<BoundQuery>();
@@ -146,6 +157,11 @@ Result<QueryAnswer> Engine::query(const catalog::Container& given,
     TRY_STATUS(compiled->check_runnable());
     query::Environment environment;
     environment.clock = &deps_.clock;
+    std::optional<PageFunctions> functions;
+    if (compiled->has_udf()) {
+        environment.udf = &PageFunctions::host();
+        functions.emplace(deps_.catalog, container.rid);
+    }
     TRY(bound->parameters,
         query::Parameters::bind(*compiled, json::copy_value(request.parameters, bound->arena),
                                 environment));
@@ -189,6 +205,11 @@ Result<QueryAnswer> Engine::query(const catalog::Container& given,
     QueryAnswer answer;
     TRY(answer.page, query::execute_page(page_request));
     query::PageAnswer& page = answer.page;
+    if (functions && functions->calls() > 0) {
+        // Not all of them were for the last partition's items; all of them are paid.
+        if (page.work.empty()) page.work.emplace_back();
+        page.work.back().udf_calls += functions->calls();
+    }
     if (!page.position.empty()) {
         const uint64_t pass = page.parked == nullptr ? 0 : passes_.put(std::move(page.parked));
         answer.continuation = continuations_.encode_query({page.position, pass}, scope);

@@ -11,11 +11,13 @@ namespace {
 constexpr uint8_t kVersion = 1;
 constexpr std::string_view kPrefix = "type=resource&ver=1.0&sig=";
 
-/// A permission's resource link in parts: dbs/{d}/colls/{c}[/docs/{id}], by names or rids.
+/// A permission's resource link in parts: dbs/{d}/colls/{c}[/docs/{id} or /sprocs/{id}], by names
+/// or rids.
 struct Link {
     std::string database;
     std::string container;
     std::string item;
+    std::string procedure;
 };
 
 std::optional<Link> split_link(std::string_view text) {
@@ -28,9 +30,10 @@ std::optional<Link> split_link(std::string_view text) {
         text.remove_prefix(slash + 1);
     }
     if (parts.size() < 4 || parts[0] != "dbs" || parts[2] != "colls") return std::nullopt;
-    Link link{std::string(parts[1]), std::string(parts[3]), {}};
+    Link link{std::string(parts[1]), std::string(parts[3]), {}, {}};
     if (parts.size() == 6 && parts[4] == "docs") link.item = parts[5];
-    if (parts.size() != 4 && link.item.empty()) return std::nullopt;
+    if (parts.size() == 6 && parts[4] == "sprocs") link.procedure = parts[5];
+    if (parts.size() != 4 && link.item.empty() && link.procedure.empty()) return std::nullopt;
     return link;
 }
 
@@ -40,19 +43,32 @@ struct Resolved {
     catalog::ContainerPtr container;  ///< null: does not exist
     std::string item;
     bool by_rid = false;
+    catalog::ScriptPtr procedure;  ///< null: none was named, or it does not exist
 };
 
 Resolved resolve(const catalog::Catalog& catalog, const Link& link) {
     const auto decoded = [](const std::string& text) {
         return percent_decode(text).value_or(text);
     };
-    Resolved resolved{catalog.find_container(link.database, link.container), link.item};
-    if (resolved.container == nullptr)
-        resolved = {catalog.find_container(decoded(link.database), decoded(link.container)),
-                    decoded(link.item)};
+    Resolved resolved;
+    resolved.container = catalog.find_container(link.database, link.container);
+    resolved.item = link.item;
+    if (resolved.container == nullptr) {
+        resolved.container =
+            catalog.find_container(decoded(link.database), decoded(link.container));
+        resolved.item = decoded(link.item);
+    }
     if (resolved.container != nullptr)
         resolved.by_rid = resolved.container->id != link.container &&
                           resolved.container->rid_text == link.container;
+    if (resolved.container != nullptr && !link.procedure.empty()) {
+        const auto find = [&](std::string_view name) {
+            return catalog.find_script(resolved.container->rid, catalog::ChildType::kProcedure,
+                                       name);
+        };
+        resolved.procedure = find(link.procedure);
+        if (resolved.procedure == nullptr) resolved.procedure = find(decoded(link.procedure));
+    }
     return resolved;
 }
 
@@ -77,9 +93,9 @@ Result<std::string> ResourceTokens::issue(const catalog::Permission& permission,
                                           int64_t lifetime_seconds) const {
     const auto link = split_link(permission.resource);
     if (!link)
-        return errors::bad_request(
-            "The permission's resource '" + permission.resource +
-            "' is not a container or an item, so no token can be issued for it.");
+        return errors::bad_request("The permission's resource '" + permission.resource +
+                                   "' is not a container, an item or a stored procedure, so no "
+                                   "token can be issued for it.");
     const auto container = resolve(catalog_, *link).container;
     if (container == nullptr)
         return errors::resource_not_found("The permission's container does not exist.");
@@ -130,13 +146,18 @@ Result<Principal> ResourceTokens::verify(std::string_view token) const {
         return errors::forbidden(
             "The permission behind the resource token was deleted or changed.");
     const auto link = split_link(permission->resource);
-    const auto [container, item, by_rid] = link ? resolve(catalog_, *link) : Resolved();
+    const auto [container, item, by_rid, procedure] = link ? resolve(catalog_, *link) : Resolved();
     if (container == nullptr || container->rid_text != container_rid)
         return errors::forbidden(
             "The container behind the resource token does not exist any more.");
 
+    if (!link->procedure.empty() && procedure == nullptr)
+        return errors::forbidden(
+            "The stored procedure behind the resource token does not exist any more.");
+
     Principal principal;
     principal.kind = Principal::Kind::kToken;
+    if (procedure != nullptr) principal.scope.script_rid = procedure->rid();
     principal.scope.container = container->rid;
     principal.scope.item_id = item;
     principal.scope.mode = permission->mode;

@@ -87,6 +87,8 @@ bool is_metadata(const Call& call) {
         case ResourceType::kOwn:
         case ResourceType::kPublic:
             return false;
+        case ResourceType::kProcedure:
+            return call.route.feed || call.request().method != "POST";
         default:
             return true;
     }

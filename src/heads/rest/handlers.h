@@ -22,7 +22,8 @@ void handle_permissions(const CallPtr& call);
 void handle_items(const CallPtr& call);
 void handle_partition_key_delete(const CallPtr& call);
 void handle_conflicts(const CallPtr& call);
-void handle_own(const CallPtr& call);  ///< /_orrery/…
+void handle_scripts(const CallPtr& call);  ///< stored procedures, triggers, user-defined functions
+void handle_own(const CallPtr& call);      ///< /_orrery/…
 /// `open`: to everybody who reaches the server; else an account key is asked for.
 void handle_prometheus(const CallPtr& call, bool open);
 void handle_account_metrics(const CallPtr& call);
@@ -43,6 +44,9 @@ void own_throughput_buckets(const CallPtr& call);
 /// Runs `work` on a worker; answers the call with the error it returns, if any.
 void on_worker(const CallPtr& call, std::function<Status()> work);
 
+/// The same on a thread for scripts.
+void on_script_thread(const CallPtr& call, std::function<Status()> work);
+
 /// A value from the query part of a request target, percent-decoded; nullopt: absent or malformed.
 std::optional<std::string> target_parameter(std::string_view target, std::string_view name);
 
@@ -57,8 +61,21 @@ Result<catalog::DatabasePtr> find_database(const Call& call);
 Result<const catalog::Container*> find_container(Call& call);  ///< also in call.container
 
 /// Checks headers that apply to every container-scoped request: intended rid, consistency level,
-/// session token of the range, triggers (refused).
+/// session token of the range.
 Status check_container_headers(const Call& call);
+
+/// The request names triggers.
+bool names_triggers(const Call& call);
+/// 400 if it does: they run with the write of a single item.
+Status refuse_triggers(const Call& call);
+/// The triggers that it names, checked; null: none.
+struct NamedTriggers {
+    catalog::ScriptPtr before;
+    catalog::ScriptPtr after;
+};
+Result<NamedTriggers> named_triggers(const Call& call, partition::OperationKind operation);
+/// x-ms-documentdb-script-log-results, where logging was asked for.
+void add_script_log(const Call& call, std::string_view log);
 Status check_session(const Call& call, const catalog::PartitionRange& range);
 
 /// Which page of a metadata listing is asked for; 400 for a continuation that no listing made.

@@ -1,6 +1,7 @@
 // Items: point operations, read feed, delete by partition key.
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "engine/scripts.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/item.h"
@@ -25,13 +26,13 @@ Status check_content_type(const Call& call) {
     return Status(std::move(error));
 }
 
-void answer_point(const CallPtr& call, partition::OperationResult& result, meter::Charge charge,
-                  engine::Touched touched) {
+/// `body`: instead of the item; null: the item.
+void send_point(const CallPtr& call, partition::OperationResult& result, meter::Charge charge,
+                engine::Touched touched, std::string* body) {
     Answer answer;
     answer.charge = charge;
     answer.touched = std::move(touched);
     answer.operations = {&result, 1};
-    if (call->bill) (void)call->engine.price(result, call->terms, call->bill.get());
     if (!result.status.ok()) return reply_error(call, result.status.error(), answer);
     answer.etag = std::move(result.etag);
     if (result.not_modified) {
@@ -46,10 +47,18 @@ void answer_point(const CallPtr& call, partition::OperationResult& result, meter
     const auto document = json::decode_document(*result.item.document);
     if (!document.ok()) return reply_error(call, document.error(), answer);
     call->response().add_header("x-ms-item-lsn", static_cast<int64_t>(document->header.lsn));
-    if (is_read(*call) || !call->headers.prefers_minimal())
+    if (body != nullptr)
+        call->response().body = std::move(*body);
+    else if (is_read(*call) || !call->headers.prefers_minimal())
         partition::ItemWriter(*call->container->settings)
             .append(call->response().body, result.item);
     reply_prepared(call, answer);
+}
+
+void answer_point(const CallPtr& call, partition::OperationResult& result, meter::Charge charge,
+                  engine::Touched touched) {
+    if (call->bill) (void)call->engine.price(result, call->terms, call->bill.get());
+    send_point(call, result, charge, std::move(touched), nullptr);
 }
 
 /// Builds the answer on the connection's loop: the committer, whose thread brings the outcome of a
@@ -68,7 +77,42 @@ private:
     engine::TransactionAnswer outcome_;
 };
 
+/// A write with what is to run before and after it.
+Status execute_triggered(const CallPtr& call, std::string epk, ItemOperation operation) {
+    auto write = std::make_shared<engine::TriggeredWrite>();
+    TRY(auto triggers, named_triggers(*call, operation.kind));
+    write->before = std::move(triggers.before);
+    write->after = std::move(triggers.after);
+    write->container = call->container;
+    write->epk = std::move(epk);
+    // What the scripts see of the body must be JSON before it is theirs.
+    if (operation.kind != OperationKind::kDelete) {
+        json::Arena arena;
+        TRY_STATUS(json::parse(call->request().body, arena).status().clone());
+        write->body_text = std::string(call->request().body);
+    }
+    write->operation = std::move(operation);
+    TRY(write->logging, call->headers.boolean(HeaderName::kScriptEnableLogging));
+    write->terms = call->terms;
+    write->bill = call->bill.get();
+    on_script_thread(call, [call, write]() -> Status {
+        engine::TriggeredAnswer answer = call->engine.scripts().write(*write);
+        add_script_log(*call, answer.log);
+        if (!answer.result.status.ok() && answer.charge.units == 0)
+            return std::move(answer.result.status);
+        send_point(call, answer.result, answer.charge, std::move(answer.touched),
+                   answer.body ? &*answer.body : nullptr);
+        return {};
+    });
+    return {};
+}
+
 void execute_point(const CallPtr& call, std::string epk, ItemOperation operation) {
+    if (operation.kind != OperationKind::kRead && names_triggers(*call)) {
+        const Status status = execute_triggered(call, std::move(epk), std::move(operation));
+        if (!status.ok()) reply_error(call, status.error());
+        return;
+    }
     partition::Transaction transaction;
     transaction.epk = std::move(epk);
     transaction.operations.push_back(std::move(operation));
@@ -130,6 +174,7 @@ Status point_operation(const CallPtr& call, std::string epk, std::string id) {
     TRY_STATUS(authorize_item(*call, read ? Access::kItemRead : Access::kItemWrite, epk, id));
     TRY_STATUS(check_session(*call, call->container->ranges->of_epk(epk)));
     if (read) {
+        TRY_STATUS(refuse_triggers(*call));
         const auto if_none_match = unquoted(call->headers[HeaderName::kIfNoneMatch]);
         if (auto cached =
                 call->engine.read_cached(*call->container, epk, id, if_none_match, call->terms)) {
@@ -241,6 +286,9 @@ void handle_items(const CallPtr& call) {
         return reply_error(call, status.error());
     if (!call->route.feed) return one_item(call);
     const auto method = call->request().method;
+    const bool many = method == "GET" || is_query(*call) || call->headers.has(HeaderName::kIsBatch);
+    if (const Status status = many ? refuse_triggers(*call) : Status(); !status.ok())
+        return reply_error(call, status.error());
     if (method == "GET") {
         if (call->headers.has(HeaderName::kAIm)) return handle_change_feed(call);
         return read_feed(call);

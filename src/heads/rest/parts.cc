@@ -3,6 +3,7 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
+#include "engine/scripts.h"
 #include "heads/rest/handlers.h"
 #include "json/parse.h"
 
@@ -13,6 +14,14 @@ void on_worker(const CallPtr& call, std::function<Status()> work) {
         const Status status = work();
         if (!status.ok()) reply_error(call, status.error());
     });
+}
+
+void on_script_thread(const CallPtr& call, std::function<Status()> work) {
+    const Status posted = call->engine.scripts().post([call, work = std::move(work)] {
+        const Status status = work();
+        if (!status.ok()) reply_error(call, status.error());
+    });
+    if (!posted.ok()) reply_error(call, posted.error());
 }
 
 bool is_read(const Call& call) {
@@ -61,11 +70,6 @@ Status check_container_headers(const Call& call) {
     const auto intended = call.headers[HeaderName::kIntendedCollectionRid];
     if (!intended.empty() && intended != call.container->rid_text)
         return Status(errors::collection_rid_mismatch());
-    for (const auto trigger : {HeaderName::kPreTriggerInclude, HeaderName::kPostTriggerInclude})
-        if (!call.headers[trigger].empty())
-            return Status(errors::not_supported(
-                "Triggers (header '" + std::string(header_text(trigger)) + "')",
-                "Remove the header."));
     return {};
 }
 

@@ -28,8 +28,10 @@ using engine::Access;
 /// Bodies that a loop thread may parse.
 constexpr size_t kLightBodyBytes = 8 << 10;
 
-/// False (only with `in_memory`): a worker must do it.
-Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
+enum class RunsOn : uint8_t { kLoop, kWorker, kScriptThread };
+
+/// False: it must be done elsewhere, after a loop on a worker, after a worker on a script thread.
+Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     TRY(const auto scope, feed_scope(*call));
     std::optional<std::string_view> epk;
     if (scope.epk) epk = *scope.epk;
@@ -54,7 +56,9 @@ Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
     request.terms = call->terms;
     request.bill = call->bill.get();
     engine::QueryAnswer found;
-    if (in_memory) {
+    if (here == RunsOn::kWorker && call->engine.runs_functions(*call->container, request.text))
+        return false;
+    if (here == RunsOn::kLoop) {
         auto answered = engine::query_in_memory(call->engine, *call->container, request);
         if (!answered) return false;
         TRY(found, std::move(*answered));
@@ -81,12 +85,17 @@ Result<bool> run_item_query(const CallPtr& call, bool in_memory) {
 void handle_item_query(const CallPtr& call) {
     if (call->request().body.size() <= kLightBodyBytes &&
         call->headers[HeaderName::kContinuation].empty()) {
-        const Result<bool> done = run_item_query(call, true);
+        const Result<bool> done = run_item_query(call, RunsOn::kLoop);
         if (!done.ok()) return reply_error(call, done.error());
         if (*done) return;
     }
     on_worker(call, [call]() -> Status {
-        TRY_STATUS(run_item_query(call, false).status().clone());
+        TRY(const bool done, run_item_query(call, RunsOn::kWorker));
+        if (!done)
+            on_script_thread(call, [call]() -> Status {
+                TRY_STATUS(run_item_query(call, RunsOn::kScriptThread).status().clone());
+                return {};
+            });
         return {};
     });
 }

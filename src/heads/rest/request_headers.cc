@@ -58,6 +58,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "prefer",
     "x-ms-cosmos-priority-level",
     "x-ms-read-key-type",
+    "x-ms-documentdb-script-enable-logging",
     "x-ms-session-token",
     "x-ms-start-epk",
     "x-ms-cosmos-supported-query-features",

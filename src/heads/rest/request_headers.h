@@ -57,6 +57,7 @@ enum class HeaderName : uint8_t {
     kPrefer,
     kPriorityLevel,
     kReadKeyType,
+    kScriptEnableLogging,
     kSessionToken,
     kStartEpk,
     kSupportedQueryFeatures,

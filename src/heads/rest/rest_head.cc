@@ -35,31 +35,6 @@ engine::MetadataKind metadata_kind(const Call& call) {
     return call.request().method == "POST" ? MetadataKind::kCreate : MetadataKind::kOther;
 }
 
-void refuse_scripts(const CallPtr& call) {
-    const auto container = find_container(*call);
-    if (!container.ok()) return reply_error(call, container.error());
-    const auto method = call->request().method;
-    // Nothing can be created, so the feeds are truly empty and every id is unknown.
-    const bool procedure = call->route.type == ResourceType::kProcedure;
-    const bool trigger = call->route.type == ResourceType::kTrigger;
-    if (call->route.feed && (method == "GET" || is_query(*call))) {
-        Answer answer;
-        answer.charge = meter::metadata_read();
-        answer.item_count = 0;
-        const std::string_view name = procedure ? "StoredProcedures"
-                                      : trigger ? "Triggers"
-                                                : "UserDefinedFunctions";
-        return reply(call, answer, feed_body((*container)->rid_text, name, {}));
-    }
-    if (!call->route.feed && method != "PUT")
-        return reply_error(call, errors::resource_not_found("The script '" + call->route.last_id() +
-                                                            "' does not exist."));
-    reply_error(call,
-                errors::not_supported(
-                    "Server-side JavaScript (stored procedures, triggers, user-defined functions)",
-                    "Run the logic in the application, or use a transactional batch."));
-}
-
 /// Attachments are retired: none exist, so feeds are empty and every name is unknown.
 void answer_attachments(const CallPtr& call) {
     const auto container = find_container(*call);
@@ -97,7 +72,7 @@ void dispatch(const CallPtr& call) {
         case ResourceType::kProcedure:
         case ResourceType::kTrigger:
         case ResourceType::kUdf:
-            return refuse_scripts(call);
+            return handle_scripts(call);
         case ResourceType::kAttachment:
             return answer_attachments(call);
         case ResourceType::kEncryptionKey:

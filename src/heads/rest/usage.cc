@@ -5,6 +5,8 @@
 #include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 
+#include "base/limits.h"
+
 namespace orrery::rest {
 namespace {
 
@@ -27,11 +29,17 @@ public:
         if (!totals.ok()) return {};
         // Sizes are in KB, rounded up, as clients expect them.
         const int64_t kb = (totals->bytes + 1023) / 1024;
+        const auto count = [&](catalog::ChildType type) {
+            catalog::PageRequest all;
+            all.items_max = limits::kPageItemsMax;
+            return call.engine.catalog().list_scripts(container.rid, type, all).items.size();
+        };
         entry.text = fmt::format(
-            "functions=0;storedProcedures=0;triggers=0;documentSize={};documentsSize={};"
+            "functions={};storedProcedures={};triggers={};documentSize={};documentsSize={};"
             "documentsCount={};"
             "collectionSize={};",
-            kb / 1024, kb, totals->items, kb);
+            count(catalog::ChildType::kUdf), count(catalog::ChildType::kProcedure),
+            count(catalog::ChildType::kTrigger), kb / 1024, kb, totals->items, kb);
         entry.made_us = now;
         entry.engine = &call.engine;
         return entry.text;

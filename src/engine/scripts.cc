@@ -1,0 +1,282 @@
+#include "engine/scripts.h"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <unordered_map>
+
+#include "base/errors.h"
+#include "base/script_errors.h"
+#include "engine/script_collection.h"
+#include "json/document.h"
+#include "json/write.h"
+#include "partition/client_item.h"
+
+namespace orrery::engine {
+namespace {
+
+using partition::OperationKind;
+using partition::StepTransaction;
+
+constexpr size_t kThreadsMin = 2;
+constexpr size_t kWaitingMax = 1000;
+/// Runs that others' writes may make void, one after the other, before the client is told.
+constexpr int kAttemptsMax = 16;
+
+std::string_view operation_name(OperationKind kind) {
+    switch (kind) {
+        case OperationKind::kCreate:
+            return "Create";
+        case OperationKind::kUpsert:
+            return "Upsert";
+        case OperationKind::kDelete:
+            return "Delete";
+        default:
+            return "Replace";
+    }
+}
+
+/// What the script's context is made of, but for the body members.
+std::string context_of(const catalog::Container& container, std::string_view operation) {
+    std::string self = container.self();
+    self.pop_back();
+    std::string out = "{\"self\":";
+    json::write_string(out, self);
+    out += ",\"alt\":";
+    json::write_string(out, container.alt_path);
+    out += ",\"operation\":\"" + std::string(operation) + "\",\"values\":{}";
+    return out;
+}
+
+/// Etags that a script saw before the commit, in what it answers: as they have become since.
+void finalise_etags(std::string& body,
+                    const std::vector<std::pair<std::string, std::string>>& etags) {
+    if (etags.empty()) return;
+    // Provisional etags end alike: with the number of a commit that is yet to come.
+    constexpr size_t kNonceLength = 18;
+    const std::string ending = etags.front().first.substr(kNonceLength);
+    std::unordered_map<std::string_view, std::string_view> finals(etags.begin(), etags.end());
+    for (size_t at = body.find(ending); at != std::string::npos; at = body.find(ending, at + 1)) {
+        if (at < kNonceLength) continue;
+        const auto found = finals.find(
+            std::string_view(body).substr(at - kNonceLength, kNonceLength + ending.size()));
+        if (found == finals.end() || found->second.size() != found->first.size()) continue;
+        body.replace(at - kNonceLength, found->second.size(), found->second);
+    }
+}
+
+StepTransaction::Ending commit(StepTransaction& steps) {
+    std::promise<StepTransaction::Ending> promise;
+    auto ended = promise.get_future();
+    steps.commit(
+        [&promise](StepTransaction::Ending ending) { promise.set_value(std::move(ending)); });
+    return ended.get();
+}
+
+/// Repeats a transaction until what it rests on was still so when it was committed.
+/// `attempt(collection, steps)`: the work; an error ends the transaction without a trace.
+/// `committed(ending)`: it is durable.
+struct Transactional {
+    const Engine& engine;
+    const catalog::ContainerPtr& container;
+    const std::string& epk;
+    const RequestTerms& terms;
+    meter::Bill* bill;
+    ScriptBudget budget = ScriptBudget(engine, terms);
+    Touched touched = {};
+
+    template <typename Attempt, typename Committed>
+    Status run(const Attempt& attempt, const Committed& committed) {
+        bool admitted = false;
+        for (int i = 0; i < kAttemptsMax; ++i) {
+            TRY(const Engine::Routed routed, engine.route(*container));
+            const auto& range = routed.container->ranges->of_epk(epk);
+            touched = {range.id, range.partition->lsn()};
+            if (!admitted) TRY_STATUS(engine.admit(range, terms));
+            admitted = true;
+            if (bill != nullptr) *bill = meter::Bill();
+            budget.restart(range);
+            const auto steps = range.partition->begin_steps(epk, routed.view);
+            if (steps == nullptr) continue;  // it has moved
+            ScriptCollection collection({engine, routed, range, epk, *steps, budget, bill});
+            TRY_STATUS(attempt(*routed.container, collection));
+            StepTransaction::Ending ending = commit(*steps);
+            touched = {std::to_string(ending.range_number), ending.lsn};
+            if (ending.stale) continue;
+            if (!ending.committed) return std::move(ending.status);
+            committed(ending);
+            return {};
+        }
+        return Status(errors::retry_with());
+    }
+};
+
+}  // namespace
+
+Scripts::Scripts(const Engine& engine)
+    : engine_(engine),
+      threads_("script", std::max<size_t>(kThreadsMin, std::thread::hardware_concurrency())) {}
+
+Status Scripts::post(std::function<void()> task) {
+    if (waiting_.fetch_add(1) >= kWaitingMax) {
+        --waiting_;
+        return Status(errors::scripts_busy());
+    }
+    threads_.post([this, task = std::move(task)] {
+        --waiting_;
+        task();
+    });
+    return {};
+}
+
+Status Scripts::check(std::string_view text) {
+    if (text.size() > script::kTextBytesMax)
+        return Status(errors::entity_too_large(script::kTextBytesMax));
+    return script::Runtime::of_this_thread().check(text);
+}
+
+ProcedureAnswer Scripts::run(const ProcedureRequest& request) const {
+    ProcedureAnswer answer;
+    Transactional transaction{.engine = engine_,
+                              .container = request.container,
+                              .epk = request.epk,
+                              .terms = request.terms,
+                              .bill = request.bill};
+    const auto attempt = [&](const catalog::Container& container,
+                             ScriptCollection& collection) -> Status {
+        transaction.budget.add(meter::stored_procedure_run(engine_.pricing(request.bill)));
+        script::RunRequest run;
+        run.kind = script::Kind::kProcedure;
+        run.name = request.procedure->id;
+        run.text = request.procedure->body;
+        run.arguments = request.arguments;
+        run.context = context_of(container, "Execute") +
+                      ",\"body\":" + (request.arguments.empty() ? "[]" : request.arguments) + "}";
+        run.logging = request.logging;
+        run.collection = &collection;
+        script::RunResult result = script::Runtime::of_this_thread().run(run, script::Limits());
+        answer.log = std::move(result.log);
+        answer.body = std::move(result.response_body);
+        return std::move(result.status);
+    };
+    answer.status = transaction.run(attempt, [&](const StepTransaction::Ending& ending) {
+        if (answer.body) finalise_etags(*answer.body, ending.etags);
+    });
+    answer.charge = transaction.budget.charge();
+    answer.touched = transaction.touched;
+    return answer;
+}
+
+TriggeredAnswer Scripts::write(const TriggeredWrite& request) const {
+    TriggeredAnswer answer;
+    Transactional transaction{.engine = engine_,
+                              .container = request.container,
+                              .epk = request.epk,
+                              .terms = request.terms,
+                              .bill = request.bill};
+    const bool has_body = !request.body_text.empty();
+    const bool is_patch = request.operation.kind == OperationKind::kPatch;
+    const auto run_trigger = [&](const catalog::Script& trigger, std::string context,
+                                 ScriptCollection& collection) {
+        transaction.budget.add(meter::trigger_run(engine_.pricing(request.bill)));
+        script::RunRequest run;
+        run.kind = trigger.runs_after ? script::Kind::kPostTrigger : script::Kind::kPreTrigger;
+        run.name = trigger.id;
+        run.text = trigger.body;
+        run.context = std::move(context);
+        run.logging = request.logging;
+        run.collection = &collection;
+        script::RunResult result = script::Runtime::of_this_thread().run(run, script::Limits());
+        answer.log += result.log;
+        return result;
+    };
+    const auto attempt = [&](const catalog::Container& container,
+                             ScriptCollection& collection) -> Status {
+        partition::ItemOperation operation = request.operation;
+        std::string body = request.body_text;
+        const std::string context = context_of(container, operation_name(operation.kind)) +
+                                    (is_patch ? ",\"fixedBody\":true" : "");
+        answer.log.clear();
+        answer.body.reset();
+        if (request.before != nullptr) {
+            script::RunResult ran = run_trigger(
+                *request.before, context + (has_body ? ",\"body\":" + body : "") + "}", collection);
+            if (!ran.status.ok()) return std::move(ran.status);
+            if (ran.request_body) {
+                body = std::move(*ran.request_body);
+                operation.body = body;
+            }
+        }
+        answer.result = collection.run(std::move(operation));
+        if (!answer.result.status.ok()) return answer.result.status.clone();
+        if (request.after == nullptr) return {};
+        std::string after = context + (has_body ? ",\"body\":" + body : "");
+        if (answer.result.has_item)
+            after +=
+                ",\"response\":" + partition::client_item(*container.settings, answer.result.item);
+        after +=
+            R"(,"quota":"documentSize=10240;documentsSize=10485760;","usage":"documentsSize=)" +
+            std::to_string(container.ranges->of_epk(request.epk).partition->bytes() >> 10) + ";\"}";
+        script::RunResult ran = run_trigger(*request.after, std::move(after), collection);
+        if (!ran.status.ok()) return std::move(ran.status);
+        answer.body = std::move(ran.response_body);
+        return {};
+    };
+    const auto committed = [&](const StepTransaction::Ending& ending) {
+        if (answer.body) finalise_etags(*answer.body, ending.etags);
+        if (!answer.result.has_item) return;
+        if (const auto document = json::decode_document(*answer.result.item.document);
+            document.ok())
+            answer.result.etag = json::etag_text(document->header.etag_nonce, document->header.lsn);
+    };
+    answer.result.status = transaction.run(attempt, committed);
+    if (!answer.result.status.ok()) {
+        answer.result.has_item = false;
+        answer.body.reset();
+    }
+    answer.charge = transaction.budget.charge();
+    answer.touched = transaction.touched;
+    return answer;
+}
+
+Result<catalog::ScriptPtr> find_trigger(const catalog::Catalog& catalog,
+                                        const catalog::Container& container, std::string_view name,
+                                        bool after, OperationKind operation) {
+    using catalog::TriggerOperation;
+    const std::string quoted = "The trigger '" + std::string(name) + "'";
+    auto trigger = catalog.find_script(container.rid, catalog::ChildType::kTrigger, name);
+    if (trigger == nullptr)
+        return errors::bad_request(quoted + " does not exist in this container.");
+    if (trigger->runs_after != after)
+        return errors::bad_request(quoted + " is a " + (after ? "pre" : "post") +
+                                   "-trigger. Name it in the header x-ms-documentdb-" +
+                                   (after ? "pre" : "post") + "-trigger-include.");
+    const TriggerOperation made_for = trigger->operation;
+    bool fits = made_for == TriggerOperation::kAll;
+    switch (operation) {
+        case OperationKind::kCreate:
+            fits = fits || made_for == TriggerOperation::kCreate;
+            break;
+        case OperationKind::kUpsert:
+            fits = fits || made_for != TriggerOperation::kDelete;
+            break;
+        case OperationKind::kDelete:
+            fits = fits || made_for == TriggerOperation::kDelete;
+            break;
+        case OperationKind::kReplace:
+        case OperationKind::kPatch:
+            fits = fits || made_for == TriggerOperation::kReplace ||
+                   made_for == TriggerOperation::kUpdate;
+            break;
+        case OperationKind::kRead:
+            fits = false;
+            break;
+    }
+    if (!fits)
+        return errors::bad_request(quoted + " is for the operation " +
+                                   std::string(catalog::trigger_operation_name(made_for)) +
+                                   " and cannot be run with another one.");
+    return trigger;
+}
+
+}  // namespace orrery::engine
