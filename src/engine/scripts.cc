@@ -37,14 +37,15 @@ std::string_view operation_name(OperationKind kind) {
 }
 
 /// What the script's context is made of, but for the body members.
-std::string context_of(const catalog::Container& container, std::string_view operation) {
+std::string context_of(const catalog::Container& container, std::string_view operation,
+                       const std::string& values) {
     std::string self = container.self();
     self.pop_back();
     std::string out = "{\"self\":";
     json::write_string(out, self);
     out += ",\"alt\":";
     json::write_string(out, container.alt_path);
-    out += ",\"operation\":\"" + std::string(operation) + "\",\"values\":{}";
+    out += ",\"operation\":\"" + std::string(operation) + "\",\"values\":" + values;
     return out;
 }
 
@@ -150,7 +151,7 @@ ProcedureAnswer Scripts::run(const ProcedureRequest& request) const {
         run.name = request.procedure->id;
         run.text = request.procedure->body;
         run.arguments = request.arguments;
-        run.context = context_of(container, "Execute") +
+        run.context = context_of(container, "Execute", request.values) +
                       ",\"body\":" + (request.arguments.empty() ? "[]" : request.arguments) + "}";
         run.logging = request.logging;
         run.collection = &collection;
@@ -194,8 +195,9 @@ TriggeredAnswer Scripts::write(const TriggeredWrite& request) const {
                              ScriptCollection& collection) -> Status {
         partition::ItemOperation operation = request.operation;
         std::string body = request.body_text;
-        const std::string context = context_of(container, operation_name(operation.kind)) +
-                                    (is_patch ? ",\"fixedBody\":true" : "");
+        const std::string context =
+            context_of(container, operation_name(operation.kind), request.values) +
+            (is_patch ? ",\"fixedBody\":true" : "");
         answer.log.clear();
         answer.body.reset();
         if (request.before != nullptr) {

@@ -15,8 +15,9 @@ namespace orrery::engine {
 struct ProcedureRequest {
     catalog::ContainerPtr container;
     catalog::ScriptPtr procedure;
-    std::string epk;        ///< binary, full key
-    std::string arguments;  ///< JSON array text
+    std::string epk;            ///< binary, full key
+    std::string arguments;      ///< JSON array text
+    std::string values = "{}";  ///< JSON object: what the script may read of the request, by name
     bool logging = false;
     RequestTerms terms;
     meter::Bill* bill = nullptr;  ///< itemises the charge
@@ -37,6 +38,7 @@ struct TriggeredWrite {
     std::string body_text;      ///< of the request, as sent; for a patch, its operations
     catalog::ScriptPtr before;  ///< may be null
     catalog::ScriptPtr after;   ///< may be null
+    std::string values = "{}";  ///< JSON object: what the script may read of the request, by name
     bool logging = false;
     RequestTerms terms;
     meter::Bill* bill = nullptr;

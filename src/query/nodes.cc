@@ -336,9 +336,8 @@ Value CallNode::eval(EvalContext& context) const {
 Value UdfNode::eval(EvalContext& context) const {
     if (context.failed()) return {};
     if (context.udf == nullptr)
-        return context.fail(
-            errors::not_supported("The user-defined function udf." + std::string(name_),
-                                  "Remove the call from the query."));
+        return context.fail(errors::bad_request("The user-defined function 'udf." +
+                                                std::string(name_) + "' does not exist here."));
     ValueBuffer values(args_.size());
     for (size_t i = 0; i < args_.size(); ++i) values[i] = args_[i]->eval(context);
     auto result = context.udf->call(name_, values.first(args_.size()), *context.arena);

@@ -8,6 +8,7 @@
 #include "base/worker_pool.h"
 #include "catalog/catalog.h"
 #include "engine/engine.h"
+#include "engine/scripts.h"
 #include "heads/explorer/explorer_head.h"
 #include "heads/rest/rest_head.h"
 #include "lab/lab.h"
@@ -112,6 +113,8 @@ public:
 
     Status stop() override {
         if (http_ != nullptr) http_->stop(kStopGraceMs);
+        // A script's commit may need a worker.
+        if (engine_ != nullptr) engine_->scripts().stop();
         if (workers_ != nullptr) workers_->stop();
         if (engine_ != nullptr) engine_->stop_background();
         // Closing answers the writes that are still queued: engine, head and listener must be

@@ -74,6 +74,8 @@ struct NamedTriggers {
     catalog::ScriptPtr after;
 };
 Result<NamedTriggers> named_triggers(const Call& call, partition::OperationKind operation);
+/// What scripts may read of the request: its headers but the authorization, as a JSON object.
+std::string script_values(const Call& call);
 /// x-ms-documentdb-script-log-results, where logging was asked for.
 void add_script_log(const Call& call, std::string_view log);
 Status check_session(const Call& call, const catalog::PartitionRange& range);

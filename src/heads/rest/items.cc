@@ -93,6 +93,7 @@ Status execute_triggered(const CallPtr& call, std::string epk, ItemOperation ope
     }
     write->operation = std::move(operation);
     TRY(write->logging, call->headers.boolean(HeaderName::kScriptEnableLogging));
+    write->values = script_values(*call);
     write->terms = call->terms;
     write->bill = call->bill.get();
     on_script_thread(call, [call, write]() -> Status {

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "heads/rest/handlers.h"
 #include "json/parse.h"
+#include "json/write.h"
 
 namespace orrery::rest {
 namespace {
@@ -161,6 +162,7 @@ Status run_procedure(const CallPtr& call) {
     request.epk = std::move(key.epk);
     TRY(request.arguments, arguments_of(*call));
     TRY(request.logging, call->headers.boolean(HeaderName::kScriptEnableLogging));
+    request.values = script_values(*call);
     request.terms = call->terms;
     request.bill = call->bill.get();
     engine::ProcedureAnswer outcome = call->engine.scripts().run(request);
@@ -245,6 +247,22 @@ Result<NamedTriggers> named_triggers(const Call& call, partition::OperationKind 
         (after ? found.after : found.before) = std::move(trigger);
     }
     return found;
+}
+
+std::string script_values(const Call& call) {
+    std::string out = "{";
+    for (const net::HttpHeader& header : call.request().headers) {
+        const std::string name = to_lower_ascii(header.name);
+        if (name == "authorization") continue;
+        std::string value;
+        json::write_string(value, header.value);
+        json::Arena arena;
+        if (!json::parse(value, arena).ok()) continue;  // bytes that are no text
+        if (out.size() > 1) out += ',';
+        json::write_string(out, name);
+        out += ':' + value;
+    }
+    return out + "}";
 }
 
 void add_script_log(const Call& call, std::string_view log) {

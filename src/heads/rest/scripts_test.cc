@@ -127,6 +127,11 @@ TEST_F(ScriptsTest, RunsAndAnswers) {
     EXPECT_EQ(run("function () {}", "[").status, 400);
     EXPECT_EQ(run("function () {}", "").status, 200);
     EXPECT_EQ(server_.send("POST", kContainer + "/sprocs/none", {kKeyA}, "[]").status, 404);
+    EXPECT_EQ(run("function () { const r = __.request; "
+                  "__.response.setBody([r.getValue('x-ms-documentdb-partitionkey'), typeof "
+                  "r.getValue('authorization')]); }")
+                  .body,
+              R"(["[\"a\"]","undefined"])");
     const Reply thrown = run("function () { throw new Error(404, 'mine'); }");
     EXPECT_EQ(thrown.status, 400);
     EXPECT_EQ(thrown.header("x-ms-substatus"), "404");

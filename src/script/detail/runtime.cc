@@ -120,16 +120,21 @@ RuntimeImpl& runtime_of_this_thread() {
 
 JSObject* RuntimeImpl::new_global() {
     JS::RealmOptions options;
+    // One zone for all: what ended runs leave is cleared away together, and its pages are used
+    // again.
+    if (base_ == nullptr)
+        options.creationOptions().setNewCompartmentAndZone();
+    else
+        options.creationOptions().setNewCompartmentInExistingZone(*base_);
     options.creationOptions()
-        .setNewCompartmentAndZone()
         .setSharedMemoryAndAtomicsEnabled(false)
         .setDefineSharedArrayBufferConstructor(false)
         .setWeakRefsEnabled(JS::WeakRefSpecifier::EnabledWithoutCleanupSome);
     JS::RootedObject global(
         cx_, JS_NewGlobalObject(cx_, &kGlobalClass, nullptr, JS::DontFireOnNewGlobalHook, options));
     if (global == nullptr) return nullptr;
+    // The language's classes are made when they are first used.
     JSAutoRealm realm(cx_, global);
-    if (!JS::InitRealmStandardClasses(cx_)) return nullptr;
     JS_FireOnNewGlobalObject(cx_, global);
     return global;
 }
