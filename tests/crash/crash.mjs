@@ -4,8 +4,9 @@
 //  - `orrery check` finds nothing on the folder as the crash left it (LSNs dense, index, items, log agree),
 //  - LSNs never run backwards,
 //  - queries that were half read go on from their continuation tokens, every row once.
+// With --scripts 1 stored procedures and triggers write too: each is there whole or not at all.
 // With --splits 1 physical partitions are split and merged all the while.
-// Usage: node crash.mjs --rounds 20 [--seed N] [--server PATH] [--writers 12] [--splits 1]
+// Usage: node crash.mjs --rounds 20 [--seed N] [--server PATH] [--writers 12] [--splits 1] [--scripts 1]
 import { spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -23,6 +24,7 @@ const options = Object.fromEntries(
 const rounds = Number(options.rounds ?? 20);
 const writers = Number(options.writers ?? 12);
 const splits = Number(options.splits ?? 0) > 0;
+const scripts = Number(options.scripts ?? 0) > 0;
 const seed = Number(options.seed ?? Date.now() % 1_000_000);
 const server = options.server ?? join(here, "../../build/orrery");
 const key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
@@ -70,6 +72,25 @@ async function container(endpoint, name, partitionKey) {
   return (await database.containers.createIfNotExists({ id: name, partitionKey, throughput: 18000 })).container;
 }
 
+/// A procedure that writes all it is given, or fails after it has; a trigger that writes a twin of the item.
+async function addScripts(items) {
+  const known = (error) => { if (error.code !== 409) throw error; };
+  await items.scripts.storedProcedures.create({ id: "set", body: function (bodies, fail) {
+    const collection = getContext().getCollection();
+    for (const body of bodies) {
+      const accepted = collection.upsertDocument(collection.getSelfLink(), body, (error) => { if (error) throw new Error(error.number, error.body); });
+      if (!accepted) throw new Error("not accepted");
+    }
+    if (fail) throw new Error("told to fail");
+    getContext().getResponse().setBody(bodies.length);
+  } }).catch(known);
+  await items.scripts.triggers.create({ id: "twin", triggerType: "Post", triggerOperation: "All", body: function () {
+    const collection = getContext().getCollection();
+    const item = getContext().getResponse().getBody();
+    collection.upsertDocument(collection.getSelfLink(), { id: item.id + "-twin", pk: item.pk, value: item.value });
+  } }).catch(known);
+}
+
 // Per key: `acked` (value or null) and `maybe`: what a write without answer would leave; undefined if none.
 const model = new Map();
 const entry = (name) => {
@@ -90,7 +111,8 @@ async function write(items, writer) {
     try {
       await work();
     } catch (error) {
-      if (error.code === 429) for (const one of entries) one.maybe = undefined;  // refused before it was tried
+      // Refused before it was tried, or given up without a trace.
+      if (error.code === 429 || error.code === 449) for (const one of entries) one.maybe = undefined;
       throw error;
     }
     for (const one of entries) { one.acked = next; one.maybe = undefined; }
@@ -98,7 +120,18 @@ async function write(items, writer) {
   const first = id();
   const current = entry(`${pk}/${first}`).acked;
   const kind = random();
-  if (kind < 0.15 && current !== null) {
+  if (scripts && kind < 0.5) {
+    const names = [...new Set([first, id(), id()])];
+    const procedure = items.scripts.storedProcedure("set");
+    if (kind < 0.1) {
+      const error = await procedure.execute(pk, [names.map(body), true]).then(() => ({ code: 200 }), (e) => e);
+      if (error.code !== 400) throw error;
+    } else if (kind < 0.3) {
+      await run(names, value, () => procedure.execute(pk, [names.map(body), false]));
+    } else {
+      await run([first, `${first}-twin`], value, () => items.items.upsert(body(first), { postTriggerInclude: "twin" }));
+    }
+  } else if (kind < 0.15 && current !== null) {
     await run([first], null, () => items.item(first, pk).delete());
   } else if (kind < 0.3 && current !== null) {
     await run([first], value, () => items.item(first, pk).patch([{ op: "set", path: "/value", value }]));
@@ -121,7 +154,7 @@ async function writeUntil(items, writer, done) {
       await write(items, writer);
       done.acknowledged++;
     } catch (error) {
-      if (error.code === 429 && !done.stop) {
+      if ((error.code === 429 || error.code === 449) && !done.stop) {
         await new Promise((resolve) => setTimeout(resolve, error.retryAfterInMs ?? 50));
         continue;
       }
@@ -243,6 +276,7 @@ let total = 0;
 for (let round = 1; round <= rounds && failures === 0; round++) {
   const { child, endpoint } = await start();
   const items = await container(endpoint, "items", { paths: ["/pk"], version: 2 });
+  if (scripts) await addScripts(items);
   await verify(items);
   await verifyLsns(items);
   await readOn(await readingContainer(endpoint), 3);
