@@ -19,7 +19,7 @@ using testing_support::TestServer;
 const std::string kContainer = "/dbs/d/colls/c";
 const std::pair<std::string, std::string> kKeyA{"x-ms-documentdb-partitionkey", R"(["a"])"};
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
     std::string out;
     json::write_string(out, text);
     return out;
@@ -39,7 +39,7 @@ protected:
     Reply create(const std::string& kind, const std::string& id, std::string_view body,
                  const std::string& more = "") {
         return server_.send("POST", kContainer + "/" + kind, {},
-                            R"({"id":")" + id + R"(","body":)" + quoted(body) + more + "}");
+                            R"({"id":")" + id + R"(","body":)" + json_text(body) + more + "}");
     }
     /// Creates and runs it.
     Reply run(std::string_view body, const std::string& arguments = "[]",
@@ -63,7 +63,7 @@ protected:
         return server_.send(
             "POST", kContainer + "/docs",
             {{"content-type", "application/query+json"}, {"x-ms-documentdb-isquery", "True"}},
-            R"({"query":)" + quoted(text) + "}");
+            R"({"query":)" + json_text(text) + "}");
     }
 
     TestServer server_;
