@@ -44,7 +44,7 @@ test: build/build.ninja
 # Clang without optimisation and with precompiled headers: a sixth of the time that GCC takes with -O1.
 SANITIZED = -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitized -DCMAKE_CXX_FLAGS_SANITIZED="-O0 -g1" -DORRERY_PRECOMPILE=ON
 # The programs that have threads; what they use is instrumented with them.
-THREADED = base_test storage_test partition_test catalog_test engine_test net_test rest_test
+THREADED = base_test cli_test storage_test partition_test catalog_test engine_test net_test rest_test
 
 asan:
 	@tools/install_deps.sh sanitizers

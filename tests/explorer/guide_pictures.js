@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 
 const [endpoint, folder] = process.argv.slice(2);
 process.env.ORRERY_ENDPOINT = endpoint;
+process.env.ORRERY_SHOTS = folder;
 const { chromium } = await import('playwright-core');
 const { rest, seed, openContainer, write } = await import('./harness.js');
 
