@@ -113,7 +113,8 @@ bool is_keyed(const catalog::Container& container, const query::CompiledQuery& c
     if (request.full_epk) return true;
     // A range that the client took from the container's map is no key.
     if (!request.over_container && container.ranges->overlapping(request.range).size() == 1 &&
-        container.ranges->overlapping(request.range)[0]->partition->identity().range != request.range)
+        container.ranges->overlapping(request.range)[0]->partition->identity().range !=
+            request.range)
         return true;
     const auto keys = query::key_ranges(compiled, parameters, container.settings->key);
     return keys.size() > 1 || keys[0].min != std::string() || keys[0].is_point();

@@ -160,8 +160,7 @@ TEST_F(QueryTest, UserDefinedFunctions) {
         run("SELECT VALUE udf.twice(c.a) FROM c", R"([{"a":4},{"a":"x"},{"a":1.5}])", environment),
         "[8,3]");
     EXPECT_EQ(run("SELECT VALUE udf.other(1)", "[]", environment), "no such function");
-    EXPECT_NE(run("SELECT VALUE udf.twice(1)").find("does not exist"),
-              std::string::npos);
+    EXPECT_NE(run("SELECT VALUE udf.twice(1)").find("does not exist"), std::string::npos);
 }
 
 TEST_F(QueryTest, StaticTimeStandsStill) {

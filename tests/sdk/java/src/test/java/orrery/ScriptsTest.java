@@ -50,10 +50,13 @@ class ScriptsTest {
       fails(409, () -> scripts.createStoredProcedure(new CosmosStoredProcedureProperties("s", "function () {}")));
       CosmosException syntax = fails(400, () -> scripts.createStoredProcedure(new CosmosStoredProcedureProperties("t", "function () {\n  let x = = 5;\n}")));
       assertTrue(syntax.getMessage().contains("line 2, column"), syntax.getMessage());
-      assertEquals("function () { return 1; }", scripts.getStoredProcedure("s").read().getProperties().getBody());
-      CosmosStoredProcedureProperties replaced = scripts.getStoredProcedure("s").replace(new CosmosStoredProcedureProperties("s", "function () { return 2; }")).getProperties();
+      CosmosStoredProcedureProperties found = scripts.getStoredProcedure("s").read().getProperties();
+      assertEquals("function () { return 1; }", found.getBody());
+      found.setBody("function () { return 2; }");
+      CosmosStoredProcedureProperties replaced = scripts.getStoredProcedure("s").replace(found).getProperties();
       assertNotEquals(made.getETag(), replaced.getETag());
       assertEquals(1, scripts.readAllStoredProcedures().stream().count());
+      assertEquals(1, scripts.queryStoredProcedures("SELECT * FROM r WHERE r.id = 's'", new CosmosQueryRequestOptions()).stream().count());
       scripts.getStoredProcedure("s").delete();
       fails(404, () -> scripts.getStoredProcedure("s").read());
       CosmosTriggerProperties trigger = new CosmosTriggerProperties("t", "function () {}");
