@@ -79,7 +79,7 @@ ROUNDS ?= 20
 SPLIT_ROUNDS ?= 10
 crash-test: build
 	tests/crash/run.sh $(ROUNDS)
-	tests/crash/run.sh $(SPLIT_ROUNDS) --splits 1
+	tests/crash/run.sh $(SPLIT_ROUNDS) --splits 1 --scripts 1
 
 disk-test: build
 	tests/disk/run.sh

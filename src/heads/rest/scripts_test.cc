@@ -246,6 +246,38 @@ TEST_F(ScriptsTest, ConcurrentRunsLoseNothing) {
     EXPECT_THAT(item("count").body, HasSubstr("\"n\":" + std::to_string(done.load()) + ","));
 }
 
+TEST(ScriptThroughput, CallsAreAcceptedWhileItLasts) {
+    TestServer server(1'700'000'000, {});
+    ASSERT_EQ(server.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
+    ASSERT_EQ(server
+                  .send("POST", "/dbs/d/colls", {{"x-ms-offer-throughput", "400"}},
+                        R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})")
+                  .status,
+              201);
+    const std::string body =
+        "function () { let n = 0; while (n < 500 && __.createDocument(__.getSelfLink(), {pk: "
+        "'a'})) ++n; "
+        "__.response.setBody(n); }";
+    ASSERT_EQ(server
+                  .send("POST", kContainer + "/sprocs", {},
+                        R"({"id":"s","body":)" + json_text(body) + "}")
+                  .status,
+              201);
+    const Reply first = server.send("POST", kContainer + "/sprocs/s", {kKeyA}, "[]");
+    EXPECT_EQ(first.status, 200) << first.body;
+    const int made = std::stoi(first.body);
+    EXPECT_GT(made, 10);
+    EXPECT_LT(made, 500);
+    const Reply second = server.send("POST", kContainer + "/sprocs/s", {kKeyA}, "[]");
+    EXPECT_EQ(second.status, 429);
+    EXPECT_NE(second.header("x-ms-retry-after-ms"), "");
+    // Time passes: one more run is admitted, and gets something done.
+    server.clock().advance_us(std::stoll(second.header("x-ms-retry-after-ms")) * 1000);
+    const Reply third = server.send("POST", kContainer + "/sprocs/s", {kKeyA}, "[]");
+    EXPECT_EQ(third.status, 200) << third.body;
+    EXPECT_GE(std::stoi(third.body), 1);
+}
+
 TEST_F(ScriptsTest, Triggers) {
     const std::string pre = R"(,"triggerType":"Pre","triggerOperation":"Create")";
     const std::string post = R"(,"triggerType":"Post","triggerOperation":"All")";
