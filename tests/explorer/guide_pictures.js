@@ -4,7 +4,6 @@ import { mkdirSync } from 'node:fs';
 
 const [endpoint, folder] = process.argv.slice(2);
 process.env.ORRERY_ENDPOINT = endpoint;
-process.env.ORRERY_SHOTS = folder;
 const { chromium } = await import('playwright-core');
 const { rest, seed, openContainer, write } = await import('./harness.js');
 
@@ -33,5 +32,31 @@ await openContainer(page, 'shop', 'orders', 'scale');
 await page.getByRole('heading', { name: /physical partitions/ }).waitFor();
 await page.waitForTimeout(3500);
 await page.screenshot({ path: `${folder}/scale.png` });
+// The Design Lab: an application that asks by town, and adds lines to one order.
+const docs = ['dbs', 'shop', 'colls', 'orders', 'docs'];
+for (let i = 0; i < 160; ++i)
+  await rest('POST', docs, { body: { query: `SELECT * FROM c WHERE c.town = '${towns[i % towns.length]}' AND c.total > ${150 + (i % 40)}` }, headers: { 'x-ms-documentdb-isquery': 'true', 'content-type': 'application/query+json' } });
+const first = orders[0];
+for (let i = 0; i < 20; ++i) {
+  first.lines.push({ sku: `extra ${i}`, count: 1 });
+  await rest('PUT', [...docs, first.id], { body: first, headers: { 'x-ms-documentdb-partitionkey': JSON.stringify([first.pk]) } });
+}
+const view = (name) => page.getByRole('radio', { name, exact: true }).check({ force: true });
+page.setDefaultTimeout(300_000);
+await openContainer(page, 'shop', 'orders', 'lab');
+await page.getByRole('region', { name: /^Fan-out query: / }).first().waitFor();
+await page.screenshot({ path: `${folder}/lab-findings.png` });
+await view('What if');
+await page.getByLabel('Workload').selectOption('demo:car-telemetry');
+await page.getByRole('button', { name: 'Run', exact: true }).click();
+await page.getByText(/Done in/).waitFor();
+await page.getByRole('heading', { name: 'Side by side' }).evaluate((heading) => heading.scrollIntoView({ block: 'start' }));
+await page.screenshot({ path: `${folder}/lab-what-if.png` });
+await view('Cost');
+await page.getByText('is the cheapest', { exact: false }).waitFor();
+await page.screenshot({ path: `${folder}/lab-cost.png` });
+await view('Embed or reference');
+await page.getByRole('region', { name: '/lines' }).waitFor();
+await page.screenshot({ path: `${folder}/lab-relations.png` });
 await browser.close();
 process.exit(0);
