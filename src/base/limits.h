@@ -26,6 +26,7 @@ inline constexpr uint32_t kSpatialIndexesMax = 1500;
 inline constexpr uint32_t kGeometryPointsMax = 4096;
 inline constexpr uint32_t kComputedPropertiesMax = 20;
 inline constexpr uint32_t kSharedDatabaseContainersMax = 25;
+inline constexpr uint32_t kEncryptionKeysMax = 20;  ///< per database
 inline constexpr int64_t kTtlSecondsMax = 2'147'483'647;
 /// Thirty days: what the service's continuous backups keep at most.
 inline constexpr int64_t kFeedRetentionMinutesMax = 30 * 24 * 60;

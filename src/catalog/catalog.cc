@@ -138,6 +138,24 @@ Page<ScriptPtr> CatalogImpl::list_scripts(const ContainerRid& container, ChildTy
                               [](const ScriptNode& node) { return node.script; });
 }
 
+EncryptionKeyPtr CatalogImpl::find_encryption_key(std::string_view database,
+                                                  std::string_view key) const {
+    std::shared_lock lock(mutex_);
+    const DatabaseNode* owner = state_.database(database);
+    if (owner == nullptr) return nullptr;
+    const EncryptionKeyNode* node = State::encryption_key(*owner, key);
+    return node == nullptr ? nullptr : node->key;
+}
+
+Page<EncryptionKeyPtr> CatalogImpl::list_encryption_keys(const Database& database,
+                                                         const PageRequest& page) const {
+    std::shared_lock lock(mutex_);
+    const DatabaseNode* node = state_.databases.find_number(database.rid.number);
+    if (node == nullptr) return {};
+    return page_of<EncryptionKeyPtr>(node->encryption_keys, page,
+                                     [](const EncryptionKeyNode& child) { return child.key; });
+}
+
 std::vector<OfferPtr> CatalogImpl::list_offers() const {
     std::shared_lock lock(mutex_);
     std::vector<OfferPtr> out;

@@ -33,6 +33,16 @@ struct Page {
 /// that fails this as the start.
 Status check_continuation(std::string_view continuation);
 
+/// A materialized view at one moment.
+struct ViewState {
+    ContainerPtr view;
+    ContainerPtr source;
+    ViewProgress progress;  ///< as kept
+};
+
+/// How far a view has read the log of a range of its source, or of those that it came from.
+storage::Lsn view_position(const ViewProgress& progress, const PartitionRange& range);
+
 /// All resources of the account but items. Internally locked: look-ups take a shared lock and never
 /// touch the disk; changes are durable when they return (call them on a worker, they wait for the
 /// committer). Metadata writes are serialised.
@@ -61,6 +71,8 @@ public:
     virtual UserPtr find_user(std::string_view database, std::string_view user) const = 0;
     virtual PermissionPtr find_permission(std::string_view database, std::string_view user,
                                           std::string_view permission) const = 0;
+    virtual EncryptionKeyPtr find_encryption_key(std::string_view database,
+                                                 std::string_view key) const = 0;
     virtual OfferPtr find_offer(std::string_view rid) const = 0;
     virtual OfferPtr offer_of(std::string_view resource_rid) const = 0;  ///< null: none of its own
 
@@ -76,6 +88,8 @@ public:
     virtual Page<UserPtr> list_users(const Database& database, const PageRequest& page) const = 0;
     virtual Page<PermissionPtr> list_permissions(const User& user,
                                                  const PageRequest& page) const = 0;
+    virtual Page<EncryptionKeyPtr> list_encryption_keys(const Database& database,
+                                                        const PageRequest& page) const = 0;
     virtual std::vector<OfferPtr> list_offers() const = 0;
     virtual std::vector<ContainerPtr> all_containers() const = 0;
 
@@ -109,6 +123,11 @@ public:
     virtual const RangeLimits& range_limits() const = 0;
     /// Forgets what a crash left of splits and merges. After Store::start(); own thread.
     virtual Status clean_up() = 0;
+
+    // Materialized views. Whoever fills them reads the sources' logs and keeps its place here.
+    virtual std::vector<ViewState> views() const = 0;
+    /// From here on the log's records up to these positions may go. Own thread.
+    virtual Status save_view_progress(const ContainerRid& view, const ViewProgress& progress) = 0;
 
     // A changed indexing policy is in force at once and carried out in the background.
 
@@ -164,6 +183,14 @@ public:
                                              std::string_view if_match) = 0;
     virtual Status delete_script(const ContainerRid& container, ChildType type,
                                  std::string_view script, std::string_view if_match) = 0;
+
+    virtual Result<EncryptionKeyPtr> create_encryption_key(std::string_view database,
+                                                           const json::Value& body) = 0;
+    /// Another wrapping of the same key; its id stays.
+    virtual Result<EncryptionKeyPtr> replace_encryption_key(std::string_view database,
+                                                            std::string_view key,
+                                                            const json::Value& body,
+                                                            std::string_view if_match) = 0;
 
     enum class Migrate : uint8_t { kNo, kToAutoscale, kToManual };
     virtual Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body,

@@ -338,6 +338,7 @@ Result<OfferPtr> CatalogImpl::redistribute(const Container& container, const jso
     for (size_t i = 0; i < record.ranges.size(); ++i)
         record.ranges[i].weight = ranges->ranges[i].weight;
     ranges->version = ++record.map_version;
+    for (PartitionRange& range : ranges->ranges) range.since = ranges->version;
     auto after = std::make_shared<Container>(*node.container);
     after->ranges = std::move(ranges);
     MetaChange change;

@@ -80,7 +80,7 @@ Result<CatalogImpl::ContainerPlan> CatalogImpl::plan_container(
 
 Result<ContainerPtr> CatalogImpl::build_container(
     const records::Container& record, DatabasePtr database, partition::ContainerSettings settings,
-    const std::vector<records::Partition>& partitions) {
+    ViewDefinitionPtr view, const std::vector<records::Partition>& partitions) {
     auto out = std::make_shared<Container>();
     out->id = record.id;
     out->rid = record.rid;
@@ -88,6 +88,7 @@ Result<ContainerPtr> CatalogImpl::build_container(
     out->alt_path = "dbs/" + database->id + "/colls/" + record.id;
     out->database = std::move(database);
     out->version = record.version;
+    out->view = std::move(view);
     out->legacy_fixed = settings.key.system_key;
     settings.path_key = record.path_key;
     settings.logical_partition_bytes_max = deps_.range_limits.logical_partition_bytes;
@@ -96,7 +97,7 @@ Result<ContainerPtr> CatalogImpl::build_container(
     out->definition = definition_json(record.id, record.tail);
 
     auto map = std::make_shared<RangeMap>();
-    map->version = record.map_version;
+    map->version = map->known_from = record.map_version;
     map->ts = record.map_ts;
     const partition::Partition::Deps deps{deps_.store, deps_.cache, deps_.workers, deps_.clock};
     for (size_t i = 0; i < record.ranges.size(); ++i) {
@@ -125,6 +126,9 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     TRY(std::string id, body_id(body));
     TRY(Definition definition, parse_definition(body, allow_missing_key, deps_.compile_computed));
     if (parent->containers.find(id) != nullptr) return errors::conflict();
+    TRY_STATUS(check_encryption_keys(*parent, definition));
+    TRY_STATUS(check_listed_views(body, nullptr));
+    TRY(ContainerNode * source, view_source(*parent, definition));
     TRY(const ContainerPlan plan, plan_container(*parent, definition, throughput));
 
     records::Account account = state_.account;
@@ -155,7 +159,8 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
         change.put(*offer);
     }
     TRY(ContainerPtr container,
-        build_container(record, parent->database, std::move(definition.settings), partitions));
+        build_container(record, parent->database, std::move(definition.settings), definition.view,
+                        partitions));
     TRY_STATUS(commit(std::move(change), account));
 
     std::unique_lock lock(mutex_);
@@ -165,6 +170,7 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     else
         ++parent->containers_without_offer;
     refresh_budgets(*parent, *container);
+    if (source != nullptr) refresh_views(*parent, *source);
     return container;
 }
 
@@ -181,6 +187,7 @@ Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
     if (id != before.id)
         return errors::bad_request(
             "The container's property 'id' cannot be changed after its creation.");
+    TRY_STATUS(check_listed_views(body, &before));
     TRY(Definition definition, parse_replacement(body, before.definition, deps_.compile_computed));
     TRY_STATUS(check_if_match(if_match, before.version.etag));
     NewSettings to;
@@ -199,6 +206,7 @@ Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
 
 void CatalogImpl::remove_container(const ContainerNode& node, MetaChange& change) const {
     change.remove(records::container_key(node.record.rid));
+    if (node.container->view != nullptr) change.remove(records::view_key(node.record.rid));
     for (const records::Range& range : node.record.ranges) change.retire(range.partition);
     if (const OfferPtr offer = state_.offer_of(node.container->rid_text))
         change.remove(records::offer_key(*parse_offer_rid(offer->rid)));
@@ -214,6 +222,10 @@ Status CatalogImpl::delete_container(std::string_view database, std::string_view
     const ContainerNode* node = State::container(parent, container);
     if (node == nullptr) return Status(errors::resource_not_found("The container does not exist."));
     TRY_STATUS(check_if_match(if_match, node->container->version.etag));
+    if (!node->container->views.empty())
+        return Status(errors::bad_request(
+            fmt::format("Container '{}' has the materialized view '{}'. Delete its views first.",
+                        node->container->id, node->container->views.front().first)));
     MetaChange change;
     remove_container(*node, change);
     TRY_STATUS(commit(std::move(change)));
@@ -227,6 +239,9 @@ Status CatalogImpl::delete_container(std::string_view database, std::string_view
             --parent.containers_without_offer;
         parent.containers.erase(gone->rid.number, gone->id);
         parent.scripts.erase(gone->rid.number);
+        if (gone->view != nullptr)
+            if (ContainerNode* source = parent.containers.find(gone->view->source_id))
+                refresh_views(parent, *source);
     }
     for (const PartitionRange& range : gone->ranges->ranges)
         deps_.cache.erase_partition(range.partition->identity().id);

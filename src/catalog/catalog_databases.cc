@@ -78,6 +78,8 @@ Status CatalogImpl::delete_database(std::string_view database, std::string_view 
         for (const auto& [permission_number, permission] : user.permissions.nodes())
             change.remove(records::permission_key(permission.permission->rid));
     }
+    for (const auto& [number, key] : node->encryption_keys.nodes())
+        change.remove(records::encryption_key_key(key.key->rid));
     TRY_STATUS(commit(std::move(change)));
 
     {

@@ -36,6 +36,8 @@ public:
     UserPtr find_user(std::string_view database, std::string_view user) const override;
     PermissionPtr find_permission(std::string_view database, std::string_view user,
                                   std::string_view permission) const override;
+    EncryptionKeyPtr find_encryption_key(std::string_view database,
+                                         std::string_view key) const override;
     OfferPtr find_offer(std::string_view rid) const override;
     OfferPtr offer_of(std::string_view resource_rid) const override;
 
@@ -49,6 +51,8 @@ public:
                                        const PageRequest& page) const override;
     Page<UserPtr> list_users(const Database& database, const PageRequest& page) const override;
     Page<PermissionPtr> list_permissions(const User& user, const PageRequest& page) const override;
+    Page<EncryptionKeyPtr> list_encryption_keys(const Database& database,
+                                                const PageRequest& page) const override;
     std::vector<OfferPtr> list_offers() const override;
     std::vector<ContainerPtr> all_containers() const override;
 
@@ -68,6 +72,8 @@ public:
     Result<std::vector<RangeForecast>> forecast(const RangeChange& change) const override;
     const RangeLimits& range_limits() const override { return deps_.range_limits; }
     Status clean_up() override;
+    std::vector<ViewState> views() const override;
+    Status save_view_progress(const ContainerRid& view, const ViewProgress& progress) override;
     Result<bool> carry_out_index_changes() override;
     bool index_changes_must_wait() const override;
     void on_index_change(std::function<void()> wake) override {
@@ -99,6 +105,12 @@ public:
                                      std::string_view if_match) override;
     Status delete_script(const ContainerRid& container, ChildType type, std::string_view script,
                          std::string_view if_match) override;
+
+    Result<EncryptionKeyPtr> create_encryption_key(std::string_view database,
+                                                   const json::Value& body) override;
+    Result<EncryptionKeyPtr> replace_encryption_key(std::string_view database, std::string_view key,
+                                                    const json::Value& body,
+                                                    std::string_view if_match) override;
 
     Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body, Migrate migrate,
                                    std::string_view if_match) override;
@@ -142,6 +154,7 @@ private:
     /// Opens the partitions of a record's map; `partitions` are their records, in map order.
     Result<ContainerPtr> build_container(const records::Container& record, DatabasePtr database,
                                          partition::ContainerSettings settings,
+                                         ViewDefinitionPtr view,
                                          const std::vector<records::Partition>& partitions);
     /// Gives the container new settings (and `record`, without their part of it): durable, in force
     /// in the partitions at one place of the commit order, and known to the catalog.
@@ -158,6 +171,14 @@ private:
     ContainerPtr changing_container() const;
     Status save_index_fills(const Container& container);
     Status finish_index_change(const ContainerPtr& container);
+    /// 400 when the policy names a key that the database does not have.
+    static Status check_encryption_keys(const DatabaseNode& database, const Definition& definition);
+    Result<ContainerNode*> view_source(DatabaseNode& database, Definition& definition);
+    /// 400 unless `materializedViews` of a body lists exactly those that exist.
+    static Status check_listed_views(const json::Value& body, const Container* before);
+    void refresh_views(DatabaseNode& database, ContainerNode& source);
+    static void hold_logs(const DatabaseNode& database, const Container& source);
+    Status link_views(const std::vector<records::View>& stored);
     void remove_container(const ContainerNode& node, MetaChange& change) const;
 
     Result<PermissionBody> read_permission(const json::Value& body) const;
@@ -235,6 +256,7 @@ records::Offer offer_record(uint32_t number, const DatabaseRid& database, uint32
 UserPtr make_user(const records::User& record, DatabasePtr database);
 PermissionPtr make_permission(const records::Permission& record, UserPtr user);
 ScriptPtr make_script(records::Script record);
+EncryptionKeyPtr make_encryption_key(const records::EncryptionKey& record, DatabasePtr database);
 DatabasePtr make_database(const records::Database& record);
 records::Partition partition_record(const records::Container& container,
                                     const records::Range& range, const partition::EpkRange& epks);

@@ -79,8 +79,9 @@ Result<ContainerPtr> CatalogImpl::change_settings(DatabaseNode& database,
     TRY_STATUS(commit(std::move(change)));
     {
         std::unique_lock lock(mutex_);
-        const uint64_t number = to.record.rid.number;
-        database.containers.add(number, after->id, {after, std::move(to.record)});
+        ContainerNode& node = *database.containers.find_number(to.record.rid.number);
+        node.container = after;
+        node.record = std::move(to.record);
     }
     if (to.index == Index::kChanged && wake_) wake_();
     return ContainerPtr(std::move(after));

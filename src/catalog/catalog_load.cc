@@ -34,6 +34,7 @@ struct Loaded {
     std::vector<records::Container> containers;
     absl::flat_hash_map<storage::PartitionId, records::Partition> partitions;
     std::vector<records::Offer> offers;
+    std::vector<records::View> views;
     std::vector<records::Move> moves;
 };
 
@@ -54,6 +55,7 @@ Status CatalogImpl::load_all() {
     TRY_STATUS(cursor->status());
     TRY_STATUS(load_containers(loaded));
     TRY_STATUS(load_offers(loaded));
+    TRY_STATUS(link_views(loaded.views));
     if (!state_.account_stored) {
         state_.account.secret.resize(kSecretBytes);
         random_bytes(state_.account.secret.data(), kSecretBytes);
@@ -132,6 +134,24 @@ Status CatalogImpl::load_record(std::string_view key, std::string_view value, Lo
                                           {make_permission(record, user->user)});
                     return {};
                 });
+        case records::Kind::kEncryptionKey:
+            return read(
+                records::decode_encryption_key(key, value),
+                [&](records::EncryptionKey record) -> Status {
+                    DatabaseNode* database =
+                        state_.databases.find_number(record.rid.database.number);
+                    if (database == nullptr)
+                        return Status(inconsistent("a client encryption key without database"));
+                    database->encryption_keys.add(
+                        record.rid.number, record.id,
+                        {make_encryption_key(record, database->database)});
+                    return {};
+                });
+        case records::Kind::kView:
+            return read(records::decode_view(key, value), [&](records::View record) -> Status {
+                loaded.views.push_back(std::move(record));
+                return {};
+            });
         case records::Kind::kMove:
             return read(records::decode_move(key, value), [&](records::Move record) -> Status {
                 loaded.moves.push_back(std::move(record));
@@ -154,7 +174,7 @@ Status CatalogImpl::load_record(std::string_view key, std::string_view value, Lo
 
 Status CatalogImpl::load_containers(Loaded& loaded) {
     // Containers are mostly alike but for their names: each distinct definition is parsed once.
-    absl::flat_hash_map<std::string, partition::ContainerSettings> parsed;
+    absl::flat_hash_map<std::string, Definition> parsed;
     for (records::Container& record : loaded.containers) {
         DatabaseNode* database = state_.databases.find_number(record.rid.database.number);
         if (database == nullptr) return Status(inconsistent("a container without database"));
@@ -177,11 +197,12 @@ Status CatalogImpl::load_containers(Loaded& loaded) {
         if (settings == parsed.end()) {
             auto definition = parse_stored_tail(record.tail, deps_.compile_computed);
             if (!definition.ok()) return std::move(definition).take_status();
-            settings = parsed.emplace(record.tail, std::move(definition->settings)).first;
+            settings = parsed.emplace(record.tail, std::move(definition).value()).first;
         }
-        partition::ContainerSettings own = settings->second;
+        partition::ContainerSettings own = settings->second.settings;
         TRY_STATUS(apply_index_state(record.index, own, deps_.compile_computed));
-        auto container = build_container(record, database->database, std::move(own), partitions);
+        auto container = build_container(record, database->database, std::move(own),
+                                         settings->second.view, partitions);
         if (!container.ok()) return std::move(container).take_status();
         const uint64_t number = record.rid.number;
         const std::string id = record.id;

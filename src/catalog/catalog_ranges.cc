@@ -317,6 +317,7 @@ Status CatalogImpl::switch_ranges(RangeMove& move, partition::PartitionMove& mov
         target.weight = weight / move.targets.size();
         PartitionRange range;
         range.weight = target.weight;
+        range.since = map->version;
         // What the sources have used up is not given back.
         range.budget->inherit(*move.sources.front()->budget);
         range.number = target.number;
@@ -342,6 +343,7 @@ Status CatalogImpl::switch_ranges(RangeMove& move, partition::PartitionMove& mov
                                   node->container = after;
                                   node->record = record;
                                   refresh_budgets(*database, *after);
+                                  hold_logs(*database, *after);
                               }
                               moving.finish();
                           },

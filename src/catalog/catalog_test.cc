@@ -190,7 +190,7 @@ TEST(Catalog, ReopenShowsTheSame) {
             out.push_back(database->json());
             for (const ContainerPtr& container : account->list_containers(*database, {}).items) {
                 out.push_back(container->json());
-                out.push_back(container->pkranges_json());
+                out.push_back(container->pkranges_json(container->ranges_since(0)));
                 out.push_back(container->alt_path);
                 out.push_back(std::to_string(container->settings->path_key.k0));
                 out.push_back(std::to_string(container->settings->default_ttl.value_or(-7)));

@@ -77,7 +77,7 @@ TEST_F(ContainerTest, PartitionKeyRanges) {
     const auto created = account_.create_container("d", kContainer, {12'000, {}, {}});
     ASSERT_TRUE(created.ok());
     const Container& container = **created;
-    const std::string json = container.pkranges_json();
+    const std::string json = container.pkranges_json(container.ranges_since(0));
     const auto value = account_.parse(json);
     EXPECT_EQ(value.member("_rid").as_string(), container.rid_text);
     EXPECT_EQ(value.member("_count").as_int64(), 2);

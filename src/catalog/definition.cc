@@ -8,6 +8,7 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
+#include "catalog/client_encryption.h"
 #include "catalog/names.h"
 #include "json/parse.h"
 #include "json/write.h"
@@ -55,12 +56,13 @@ Status refuse_unenforced(const json::Value& body) {
     };
     TRY_STATUS(policy("vectorEmbeddingPolicy", "vectorEmbeddings"));
     TRY_STATUS(policy("fullTextPolicy", "fullTextPaths"));
-    TRY_STATUS(policy("clientEncryptionPolicy", "includedPaths"));
     TRY_STATUS(policy("dataMaskingPolicy", "includedPaths"));
-    for (std::string_view name : {"materializedViewDefinition", "globalSecondaryIndexDefinition",
-                                  "materializedViews", "globalSecondaryIndexes"}) {
+    for (std::string_view name : {"globalSecondaryIndexDefinition", "globalSecondaryIndexes"}) {
         const json::Value value = body.member(name);
-        if (!is_absent(value) && !is_empty_array(value)) return refuse(name);
+        if (!is_absent(value) && !is_empty_array(value))
+            return Status(errors::not_supported(
+                fmt::format("The container's property '{}'", name),
+                "Define a view by the property 'materializedViewDefinition'."));
     }
     const json::Value analytical = body.member("analyticalStorageTtl");
     if (!is_absent(analytical)) {
@@ -227,17 +229,52 @@ Result<std::string> read_unique_keys(const json::Value& policy,
     return json_text;
 }
 
-/// Everything but `id`, with key and unique keys as given (a replace substitutes the stored ones).
-Result<Definition> read_policies(const json::Value& body, const json::Value& key,
-                                 const json::Value& unique_keys,
+/// What stays as a container was created: a replace substitutes the stored ones.
+struct Immutable {
+    json::Value key;
+    json::Value unique_keys;
+    json::Value encryption;
+    json::Value view;
+};
+Immutable immutable_of(const json::Value& definition) {
+    return {definition.member("partitionKey"), definition.member("uniqueKeyPolicy"),
+            definition.member("clientEncryptionPolicy"),
+            definition.member("materializedViewDefinition")};
+}
+
+/// What a view cannot be: its items come and go with those of the source, and are found by their
+/// id.
+Status check_view(const ViewDefinition& view, const Definition& definition) {
+    const auto refuse = [](std::string_view what) {
+        return Status(errors::bad_request(fmt::format("A materialized view {}.", what)));
+    };
+    const partition::ContainerSettings& settings = definition.settings;
+    if (settings.default_ttl) return refuse("has no 'defaultTtl': its items go with the source's");
+    if (!settings.unique_keys.empty()) return refuse("has no 'uniqueKeyPolicy'");
+    if (!definition.encryption_keys.empty()) return refuse("has no 'clientEncryptionPolicy'");
+    if (settings.key.system_key) return refuse("needs a partition key");
+    if (settings.indexing.mode == index::IndexingMode::kNone || !settings.indexing.automatic)
+        return refuse("needs its index: 'indexingMode' must be consistent and 'automatic' true");
+    for (const json::MemberPath& path : settings.key.member_paths)
+        if (const std::string& name = path.front();
+            name != "id" && name != "_id" && !view.shows(name))
+            return refuse(fmt::format(
+                "must show its own partition key: add the property '{}' to the SELECT", name));
+    return {};
+}
+
+/// Everything but `id`.
+Result<Definition> read_policies(const json::Value& body, const Immutable& immutable,
                                  const index::ComputedCompiler& compiler) {
     Definition out;
     TRY_STATUS(refuse_unenforced(body));
-    TRY(out.settings.key, partition::parse_partition_key_definition(key));
+    TRY(out.settings.key, partition::parse_partition_key_definition(immutable.key));
+    TRY(EncryptionPolicy encryption,
+        read_encryption_policy(immutable.encryption, out.settings.key));
     const json::Value indexing = body.member("indexingPolicy");
     TRY(out.settings.indexing,
         index::parse_indexing_policy(indexing.is_null() ? json::Value() : indexing));
-    TRY(std::string unique_text, read_unique_keys(unique_keys, out.settings.unique_keys));
+    TRY(std::string unique_text, read_unique_keys(immutable.unique_keys, out.settings.unique_keys));
     TRY(std::string conflicts, read_conflict_resolution(body.member("conflictResolutionPolicy")));
     TRY(out.settings.default_ttl, read_default_ttl(body.member("defaultTtl")));
     TRY(std::string change_feed,
@@ -266,6 +303,15 @@ Result<Definition> read_policies(const json::Value& body, const json::Value& key
     if (!is_absent(computed_list))
         append_member(out.tail, "computedProperties",
                       computed == nullptr ? std::string("[]") : computed->json());
+    if (!encryption.json.empty())
+        append_member(out.tail, "clientEncryptionPolicy", encryption.json);
+    out.encryption_keys = std::move(encryption.key_ids);
+    TRY(out.view, read_view_definition(immutable.view));
+    if (out.view != nullptr) {
+        TRY_STATUS(check_view(*out.view, out));
+        // The last member: Container::json() adds to it.
+        append_member(out.tail, "materializedViewDefinition", out.view->json());
+    }
     out.tail += '}';
     out.legacy_fixed = out.settings.key.system_key;
     return out;
@@ -314,16 +360,23 @@ std::string definition_json(std::string_view id, std::string_view tail) {
     return out;
 }
 
+void set_view(Definition& definition, ViewDefinitionPtr view) {
+    // The last member and the brace behind it.
+    definition.tail.resize(definition.tail.size() - definition.view->json().size() - 1);
+    definition.tail += view->json() + "}";
+    definition.view = std::move(view);
+}
+
 Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key,
                                     const index::ComputedCompiler& compiler) {
     TRY_STATUS(refuse_unknown(body));
     json::Arena arena;
-    json::Value key = body.member("partitionKey");
-    if (is_absent(key)) {
+    Immutable immutable = immutable_of(body);
+    if (is_absent(immutable.key)) {
         if (!allow_missing_key) return errors::missing_property("partitionKey");
-        TRY(key, json::parse(kLegacyKey, arena));
+        TRY(immutable.key, json::parse(kLegacyKey, arena));
     }
-    return read_policies(body, key, body.member("uniqueKeyPolicy"), compiler);
+    return read_policies(body, immutable, compiler);
 }
 
 Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition,
@@ -331,29 +384,47 @@ Result<Definition> parse_replacement(const json::Value& body, std::string_view s
     TRY_STATUS(refuse_unknown(body));
     json::Arena arena;
     TRY(const json::Value stored, json::parse(stored_definition, arena));
-    const json::Value stored_key = stored.member("partitionKey");
-    const json::Value stored_unique = stored.member("uniqueKeyPolicy");
-    const json::Value key = body.member("partitionKey");
-    if (!is_absent(key)) TRY_STATUS(check_same_key(key, stored_key));
-    const json::Value unique = body.member("uniqueKeyPolicy");
-    if (!is_absent(unique)) {
+    const Immutable before_all = immutable_of(stored);
+    const Immutable given = immutable_of(body);
+    if (!is_absent(given.key)) TRY_STATUS(check_same_key(given.key, before_all.key));
+    if (!is_absent(given.unique_keys)) {
         std::vector<std::vector<json::MemberPath>> before;
         std::vector<std::vector<json::MemberPath>> after;
-        TRY_STATUS(read_unique_keys(stored_unique, before).status().clone());
-        TRY_STATUS(read_unique_keys(unique, after).status().clone());
+        TRY_STATUS(read_unique_keys(before_all.unique_keys, before).status().clone());
+        TRY_STATUS(read_unique_keys(given.unique_keys, after).status().clone());
         if (sorted(std::move(before)) != sorted(std::move(after)))
             return errors::bad_request(
                 "The container's property 'uniqueKeyPolicy' cannot be changed after its creation.");
     }
-    return read_policies(body, stored_key, stored_unique, compiler);
+    if (!is_absent(given.encryption)) {
+        TRY(const auto key, partition::parse_partition_key_definition(before_all.key));
+        TRY(const EncryptionPolicy before, read_encryption_policy(before_all.encryption, key));
+        TRY(const EncryptionPolicy after, read_encryption_policy(given.encryption, key));
+        if (before.json != after.json)
+            return errors::bad_request(
+                "The container's property 'clientEncryptionPolicy' cannot be changed after its "
+                "creation.");
+    }
+    if (!is_absent(given.view)) {
+        TRY(const ViewDefinitionPtr before, read_view_definition(before_all.view));
+        TRY(const ViewDefinitionPtr after, read_view_definition(given.view));
+        const auto same = [](const std::string& a, const std::string& b) {
+            return a.empty() || a == b;
+        };
+        if (before == nullptr || !same(after->source_id, before->source_id) ||
+            !same(after->source_rid, before->source_rid) || after->select != before->select)
+            return errors::bad_request(
+                "The container's property 'materializedViewDefinition' cannot be changed after its "
+                "creation.");
+    }
+    return read_policies(body, before_all, compiler);
 }
 
 Result<Definition> parse_stored_tail(std::string_view tail,
                                      const index::ComputedCompiler& compiler) {
     json::Arena arena;
     TRY(const json::Value body, json::parse("{" + std::string(tail), arena));
-    return read_policies(body, body.member("partitionKey"), body.member("uniqueKeyPolicy"),
-                         compiler);
+    return read_policies(body, immutable_of(body), compiler);
 }
 
 namespace {

@@ -20,7 +20,12 @@ struct Definition {
     /// for containers with equal settings.
     std::string tail;
     bool legacy_fixed = false;
+    std::vector<std::string> encryption_keys;  ///< ids that its encryption policy names
+    ViewDefinitionPtr view;                    ///< null: no materialized view
 };
+
+/// Puts another definition of the view, of the same source, into both.
+void set_view(Definition& definition, ViewDefinitionPtr view);
 
 /// `{"id":"c",` + tail.
 std::string definition_json(std::string_view id, std::string_view tail);
@@ -31,8 +36,8 @@ std::string definition_json(std::string_view id, std::string_view tail);
 Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key,
                                     const index::ComputedCompiler& compiler = {});
 
-/// A replace's body against what is stored: key and unique keys may be left out and must not
-/// change; everything else that is left out goes back to its default.
+/// A replace's body against what is stored: key, unique keys, encryption policy and view definition
+/// may be left out and must not change; everything else that is left out goes back to its default.
 Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition,
                                      const index::ComputedCompiler& compiler = {});
 

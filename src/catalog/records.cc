@@ -174,6 +174,18 @@ std::string permission_key(const PermissionRid& rid) {
     append_u64_be(key, rid.number);
     return key;
 }
+std::string encryption_key_key(const EncryptionKeyRid& rid) {
+    std::string key = kind_prefix(Kind::kEncryptionKey);
+    append_u32_be(key, rid.database.number);
+    append_u64_be(key, rid.number);
+    return key;
+}
+std::string view_key(const ContainerRid& rid) {
+    std::string key = kind_prefix(Kind::kView);
+    append_u32_be(key, rid.database.number);
+    append_u32_be(key, rid.number);
+    return key;
+}
 std::string key(const Database& record) {
     return database_key(record.rid);
 }
@@ -191,6 +203,14 @@ std::string key(const User& record) {
 }
 std::string key(const Permission& record) {
     return permission_key(record.rid);
+}
+
+std::string key(const EncryptionKey& record) {
+    return encryption_key_key(record.rid);
+}
+
+std::string key(const View& record) {
+    return view_key(record.rid);
 }
 
 std::string key(const Move& record) {
@@ -214,7 +234,9 @@ std::optional<Kind> kind_of(std::string_view key) {
     const auto kind = static_cast<uint8_t>(key[prefix.size()]);
     if ((kind < static_cast<uint8_t>(Kind::kAccount) ||
          kind > static_cast<uint8_t>(Kind::kPermission)) &&
-        kind != static_cast<uint8_t>(Kind::kMove) && kind != static_cast<uint8_t>(Kind::kScript))
+        kind != static_cast<uint8_t>(Kind::kEncryptionKey) &&
+        kind != static_cast<uint8_t>(Kind::kView) && kind != static_cast<uint8_t>(Kind::kMove) &&
+        kind != static_cast<uint8_t>(Kind::kScript))
         return std::nullopt;
     return static_cast<Kind>(kind);
 }
@@ -426,6 +448,52 @@ Result<Permission> decode_permission(std::string_view key, std::string_view valu
     TRY_STATUS(in.finish());
     if (mode > static_cast<uint8_t>(PermissionMode::kAll))
         return damaged(key, "has an unknown mode");
+    return out;
+}
+
+std::string encode(const EncryptionKey& record) {
+    std::string out = begin_value();
+    append_bytes(out, record.id);
+    append_version(out, record.version);
+    append_bytes(out, record.members);
+    return out;
+}
+
+Result<EncryptionKey> decode_encryption_key(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    EncryptionKey out;
+    out.rid.database.number = in.key.u32_be();
+    out.rid.number = in.key.u64_be();
+    out.id = in.value.bytes();
+    out.version = take_version(in.value);
+    out.members = in.value.bytes();
+    TRY_STATUS(in.finish());
+    return out;
+}
+
+std::string encode(const View& record) {
+    std::string out = begin_value();
+    out.push_back(record.progress.built ? '\1' : '\0');
+    append_varint(out, record.progress.positions.size());
+    for (const auto& [range, lsn] : record.progress.positions) {
+        append_varint(out, range);
+        append_varint(out, lsn);
+    }
+    return out;
+}
+
+Result<View> decode_view(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    View out;
+    out.rid.database.number = in.key.u32_be();
+    out.rid.number = in.key.u32_be();
+    out.progress.built = in.value.u8() != 0;
+    const uint64_t count = in.value.varint();
+    for (uint64_t i = 0; i < count && in.value.ok(); ++i) {
+        const uint32_t range = take_u32(in.value);
+        out.progress.positions[range] = in.value.varint();
+    }
+    TRY_STATUS(in.finish());
     return out;
 }
 

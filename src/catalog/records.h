@@ -23,6 +23,8 @@ enum class Kind : uint8_t {
     kOffer = 5,
     kUser = 6,
     kPermission = 7,
+    kEncryptionKey = 12,
+    kView = 13,
     kMove = 16,
     kScript = 20,
 };
@@ -113,6 +115,19 @@ struct Permission {
     std::string partition_key;
 };
 
+struct EncryptionKey {
+    EncryptionKeyRid rid;
+    std::string id;
+    Version version;
+    std::string members;  ///< catalog::EncryptionKey::members
+};
+
+/// How far a materialized view has come; its definition is its container's.
+struct View {
+    ContainerRid rid;
+    ViewProgress progress;
+};
+
 /// Partitions being filled by a split or merge that has not come to its switch. Found at start, it
 /// never will: they are dead.
 struct Move {
@@ -139,6 +154,8 @@ std::string key(const Partition& record);
 std::string key(const Offer& record);
 std::string key(const User& record);
 std::string key(const Permission& record);
+std::string key(const EncryptionKey& record);
+std::string key(const View& record);
 std::string key(const Move& record);
 std::string key(const Script& record);
 std::string database_key(const DatabaseRid& rid);
@@ -147,6 +164,8 @@ std::string partition_key(storage::PartitionId id);
 std::string offer_key(uint32_t number);
 std::string user_key(const UserRid& rid);
 std::string permission_key(const PermissionRid& rid);
+std::string encryption_key_key(const EncryptionKeyRid& rid);
+std::string view_key(const ContainerRid& rid);
 
 std::string encode(const Account& record);
 std::string encode(const Database& record);
@@ -155,6 +174,8 @@ std::string encode(const Partition& record);
 std::string encode(const Offer& record);
 std::string encode(const User& record);
 std::string encode(const Permission& record);
+std::string encode(const EncryptionKey& record);
+std::string encode(const View& record);
 std::string encode(const Move& record);
 std::string encode(const Script& record);
 
@@ -169,6 +190,8 @@ Result<Partition> decode_partition(std::string_view key, std::string_view value)
 Result<Offer> decode_offer(std::string_view key, std::string_view value);
 Result<User> decode_user(std::string_view key, std::string_view value);
 Result<Permission> decode_permission(std::string_view key, std::string_view value);
+Result<EncryptionKey> decode_encryption_key(std::string_view key, std::string_view value);
+Result<View> decode_view(std::string_view key, std::string_view value);
 Result<Move> decode_move(std::string_view key, std::string_view value);
 Result<Script> decode_script(std::string_view key, std::string_view value);
 

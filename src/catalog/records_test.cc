@@ -166,6 +166,30 @@ TEST(CatalogRecords, DamageIsFound) {
     expect_damage_is_found(key(permission()), encode(permission()), decode_permission);
 }
 
+TEST(CatalogRecords, EncryptionKeys) {
+    const EncryptionKey record{{kDatabaseRid, 2}, "k", {"e", 5}, R"("a":1)"};
+    EXPECT_EQ(hex_encode_upper(key(record)), "00000000430C2A3B4C5D0000000000000002");
+    EXPECT_EQ(hex_encode_upper(encode(record)), "02016B016506052261223A31");
+    const auto decoded = decode_encryption_key(key(record), encode(record));
+    ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(encode(*decoded), encode(record));
+    EXPECT_EQ(decoded->rid, record.rid);
+    EXPECT_EQ(kind_of(key(record)), Kind::kEncryptionKey);
+    expect_damage_is_found(key(record), encode(record), decode_encryption_key);
+}
+
+TEST(CatalogRecords, Views) {
+    const View record{kContainerRid, {true, {{0, 5}, {3, 300}}}};
+    EXPECT_EQ(hex_encode_upper(key(record)).substr(0, 12), "00000000430D");
+    EXPECT_EQ(hex_encode_upper(encode(record)), "020102000503AC02");
+    const auto decoded = decode_view(key(record), encode(record));
+    ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(decoded->rid, record.rid);
+    EXPECT_EQ(decoded->progress, record.progress);
+    EXPECT_EQ(kind_of(key(record)), Kind::kView);
+    expect_damage_is_found(key(record), encode(record), decode_view);
+}
+
 TEST(CatalogRecords, Moves) {
     const Move move{{300, 301}};
     EXPECT_EQ(hex_encode_upper(key(move)), "0000000043100000012C");

@@ -119,6 +119,19 @@ std::string Container::self() const {
 std::string Container::json() const {
     DCHECK(definition.size() > 2 && definition.back() == '}');
     std::string out = definition.substr(0, definition.size() - 1);
+    if (view != nullptr) {
+        // Its definition is the last member: the status goes into it.
+        out.pop_back();
+        out += view_built ? R"(,"status":"Active"})" : R"(,"status":"InitialBuildAfterCreate"})";
+    }
+    if (!views.empty()) {
+        out += R"(,"materializedViews":[)";
+        for (const auto& [name, view_rid] : views) {
+            if (out.back() != '[') out += ',';
+            out += fmt::format(R"({{"id":{},"_rid":"{}"}})", quoted(name), view_rid);
+        }
+        out += ']';
+    }
     out += ',';
     out += system_properties(rid_text, self(), version);
     out += R"(,"_docs":"docs/","_sprocs":"sprocs/","_triggers":"triggers/","_udfs":"udfs/",)"
@@ -126,13 +139,21 @@ std::string Container::json() const {
     return out;
 }
 
-std::string Container::pkranges_json() const {
+std::vector<const PartitionRange*> Container::ranges_since(uint64_t since) const {
+    const bool known = since >= ranges->known_from && since <= ranges->version;
+    std::vector<const PartitionRange*> out;
+    for (const PartitionRange& range : ranges->ranges)
+        if (!known || range.since > since) out.push_back(&range);
+    return out;
+}
+
+std::string Container::pkranges_json(const std::vector<const PartitionRange*>& some) const {
     std::string out = fmt::format(R"({{"_rid":"{}","PartitionKeyRanges":[)", rid_text);
-    for (const PartitionRange& range : ranges->ranges) {
-        if (&range != &ranges->ranges.front()) out += ',';
-        out += range_json(*this, range, ranges->fraction(range));
+    for (const PartitionRange* range : some) {
+        if (range != some.front()) out += ',';
+        out += range_json(*this, *range, ranges->fraction(*range));
     }
-    out += fmt::format(R"(],"_count":{}}})", ranges->ranges.size());
+    out += fmt::format(R"(],"_count":{}}})", some.size());
     return out;
 }
 
@@ -211,6 +232,15 @@ std::string Permission::json(std::string_view token) const {
     if (!token.empty()) out += R"(,"_token":)" + quoted(token);
     out += '}';
     return out;
+}
+
+std::string EncryptionKey::self() const {
+    return database->self() + "clientencryptionkeys/" + rid.text() + "/";
+}
+
+std::string EncryptionKey::json() const {
+    return fmt::format(R"({{"id":{},{},{}}})", quoted(id), members,
+                       system_properties(rid.text(), self(), version));
 }
 
 }  // namespace orrery::catalog

@@ -6,14 +6,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "catalog/rid.h"
+#include "catalog/view_definition.h"
 #include "meter/budget.h"
 #include "partition/partition.h"
 
-/// Databases, containers, offers, users and permissions as of one moment. All immutable and shared;
-/// a change makes a new object with a new etag.
+/// Databases, containers, offers, users, permissions and client encryption keys as of one moment.
+/// All immutable and shared; a change makes a new object with a new etag.
 namespace orrery::catalog {
 
 /// Etag text without quotes, and `_ts`.
@@ -39,13 +41,15 @@ struct PartitionRange {
     std::shared_ptr<partition::Partition> partition;
     /// Its part of the container's throughput: weight / sum of all weights. All zero: equal parts.
     uint64_t weight = 0;
+    uint64_t since = 0;  ///< version of the map that changed it last; 0: before the server started
     std::shared_ptr<meter::PartitionBudget> budget = std::make_shared<meter::PartitionBudget>();
 };
 
 /// The container's range map: sorted, contiguous from "" to FF. Its version is the pkranges etag.
 struct RangeMap {
     uint64_t version = 1;
-    int64_t ts = 0;  ///< of the last change
+    int64_t ts = 0;           ///< of the last change
+    uint64_t known_from = 1;  ///< what changed after this version is known range by range
     std::vector<PartitionRange> ranges;
     const PartitionRange& of_epk(std::string_view epk) const;
     const PartitionRange* find(std::string_view range_id) const;
@@ -67,10 +71,16 @@ struct Container {
     std::string definition;
     std::shared_ptr<const RangeMap> ranges;
     bool legacy_fixed = false;  ///< created without partition key by an old client (systemKey)
+    ViewDefinitionPtr view;     ///< a materialized view: only the server writes to it
+    bool view_built = false;
+    /// Materialized views of this container: their ids and rids.
+    std::vector<std::pair<std::string, std::string>> views;
 
-    std::string self() const;           ///< "dbs/{rid}/colls/{rid}/"
-    std::string json() const;           ///< as clients see it
-    std::string pkranges_json() const;  ///< body of GET pkranges
+    std::string self() const;  ///< "dbs/{rid}/colls/{rid}/"
+    std::string json() const;  ///< as clients see it
+    /// Ranges of the map that changed after a version of it; all of them where that is not known.
+    std::vector<const PartitionRange*> ranges_since(uint64_t version) const;
+    std::string pkranges_json(const std::vector<const PartitionRange*>& some) const;
 };
 using ContainerPtr = std::shared_ptr<const Container>;
 
@@ -164,5 +174,17 @@ struct Permission {
     std::string json(std::string_view token) const;
 };
 using PermissionPtr = std::shared_ptr<const Permission>;
+
+/// A data key of clients, wrapped: what the server cannot open.
+struct EncryptionKey {
+    std::string id;
+    DatabasePtr database;
+    EncryptionKeyRid rid;
+    std::string members;  ///< JSON members behind the id (client_encryption.h)
+    Version version;
+    std::string self() const;  ///< "dbs/{rid}/clientencryptionkeys/{rid}/"
+    std::string json() const;
+};
+using EncryptionKeyPtr = std::shared_ptr<const EncryptionKey>;
 
 }  // namespace orrery::catalog

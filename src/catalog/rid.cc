@@ -11,6 +11,7 @@ constexpr uint32_t kContainerBit = 0x8000'0000;
 constexpr size_t kDatabaseBytes = 4;
 constexpr size_t kOwnedBytes = 8;   // container or user
 constexpr size_t kChildBytes = 16;  // child of a container, or permission
+constexpr size_t kEncryptionKeyBytes = 12;
 constexpr size_t kOfferBytes = 3;
 constexpr int kTypeShift = 60;
 constexpr uint64_t kChildNumberMax = (1ULL << kTypeShift) - 1;
@@ -50,6 +51,13 @@ std::string UserRid::text() const {
 
 std::string PermissionRid::text() const {
     std::string bytes = owned_bytes(user.database.number, user.number);
+    append_u64_be(bytes, number);
+    return rid_encode(bytes);
+}
+
+std::string EncryptionKeyRid::text() const {
+    std::string bytes;
+    append_u32_be(bytes, database.number);
     append_u64_be(bytes, number);
     return rid_encode(bytes);
 }
@@ -99,6 +107,14 @@ std::optional<PermissionRid> parse_permission_rid(std::string_view text) {
                             load_u64_be(bytes->data() + 8)};
     if (rid.user.database.number == 0 || (rid.user.number & kContainerBit) != 0)
         return std::nullopt;
+    return rid;
+}
+
+std::optional<EncryptionKeyRid> parse_encryption_key_rid(std::string_view text) {
+    const auto bytes = decode(text, kEncryptionKeyBytes);
+    if (!bytes) return std::nullopt;
+    const EncryptionKeyRid rid{{load_u32_be(bytes->data())}, load_u64_be(bytes->data() + 4)};
+    if (rid.database.number == 0) return std::nullopt;
     return rid;
 }
 

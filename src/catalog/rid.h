@@ -43,6 +43,12 @@ struct PermissionRid {
     std::string text() const;
     friend bool operator==(const PermissionRid&, const PermissionRid&) = default;
 };
+struct EncryptionKeyRid {
+    DatabaseRid database;
+    uint64_t number = 0;
+    std::string text() const;
+    friend bool operator==(const EncryptionKeyRid&, const EncryptionKeyRid&) = default;
+};
 
 /// Items: the item number, little-endian in the last 8 bytes. Others: number and type nibble.
 std::string child_rid(const ContainerRid& container, ChildType type, uint64_t number);
@@ -53,6 +59,7 @@ std::optional<DatabaseRid> parse_database_rid(std::string_view text);
 std::optional<ContainerRid> parse_container_rid(std::string_view text);
 std::optional<UserRid> parse_user_rid(std::string_view text);
 std::optional<PermissionRid> parse_permission_rid(std::string_view text);
+std::optional<EncryptionKeyRid> parse_encryption_key_rid(std::string_view text);
 std::optional<uint32_t> parse_offer_rid(std::string_view text);
 /// The number of a rid of that type in that container; not for items.
 std::optional<uint64_t> parse_child_rid(const ContainerRid& container, ChildType type,

@@ -29,6 +29,14 @@ const PermissionNode* State::permission(const UserNode& user, std::string_view n
     return user.permissions.find_number(rid->number);
 }
 
+const EncryptionKeyNode* State::encryption_key(const DatabaseNode& database,
+                                               std::string_view name_or_rid) {
+    if (const EncryptionKeyNode* node = database.encryption_keys.find(name_or_rid)) return node;
+    const auto rid = parse_encryption_key_rid(name_or_rid);
+    if (!rid || rid->database != database.record.rid) return nullptr;
+    return database.encryption_keys.find_number(rid->number);
+}
+
 const ContainerNode* State::container(std::string_view database_name,
                                       std::string_view name_or_rid) const {
     const DatabaseNode* node = database(database_name);

@@ -65,6 +65,7 @@ private:
 struct ContainerNode {
     ContainerPtr container;
     records::Container record;
+    ViewProgress view_progress{};  ///< of a materialized view
 };
 struct ScriptNode {
     ScriptPtr script;
@@ -91,6 +92,9 @@ struct UserNode {
     records::User record;
     Children<PermissionNode> permissions;
 };
+struct EncryptionKeyNode {
+    EncryptionKeyPtr key;
+};
 struct DatabaseNode {
     DatabasePtr database;
     records::Database record;
@@ -99,6 +103,7 @@ struct DatabaseNode {
     uint32_t containers_without_offer = 0;
     std::vector<std::shared_ptr<meter::Pool>> shared_pools;  ///< of its own offer
     Children<UserNode> users;
+    Children<EncryptionKeyNode> encryption_keys;  ///< never deleted but with the database
 };
 
 /// The whole catalog in memory. Not locked: CatalogImpl does that.
@@ -117,6 +122,8 @@ struct State {
                                           std::string_view name_or_rid);
     static const UserNode* user(const DatabaseNode& database, std::string_view name_or_rid);
     static const PermissionNode* permission(const UserNode& user, std::string_view name_or_rid);
+    static const EncryptionKeyNode* encryption_key(const DatabaseNode& database,
+                                                   std::string_view name_or_rid);
     OfferPtr offer_of(std::string_view resource_rid) const;
     void set_offer(uint32_t number, OfferPtr offer);
     void erase_offer(uint32_t number);

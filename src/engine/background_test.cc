@@ -70,5 +70,76 @@ TEST(Background, CarriesOutIndexChanges) {
     EXPECT_EQ(test.catalog().index_progress(*test.catalog().find_container("d", "c")), 0);
 }
 
+/// Removals in the background are paid: expired items from what is left over, a key's items little
+/// by little afterwards.
+TEST(Background, RemovalsArePaid) {
+    AccountSettings settings;
+    TestEngine test(1'700'000'000, settings);
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto container = test.create_container(
+        "d",
+        R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":10})");
+    const auto& range = container->ranges->ranges.front();
+    const auto tokens = [&] { return range.budget->pool()->tokens(test.clock().monotonic_us()); };
+    put(engine, container, 1);
+    put(engine, container, 2);
+    const std::string text = R"({"id":"i1","pk":"k1","v":1})";
+    const meter::Charge price = meter::remove(text.size(), 2 * 3);  // three pairs
+
+    // By key: at once, and owed.
+    test.clock().advance_seconds(2);
+    const int64_t full = tokens();
+    const std::string epk =
+        partition::effective_partition_key(container->settings->key, {json::Value::string("k2")})
+            .value();
+    ASSERT_TRUE(engine.delete_partition_key(*container, epk).ok());
+    EXPECT_EQ(tokens(), full);
+    EXPECT_EQ(range.budget->owed().units, price.units);
+    range.budget->pay_owed(test.clock().monotonic_us());
+    EXPECT_EQ(tokens(), full - price.units);
+    EXPECT_EQ(range.budget->owed().units, 0);
+
+    // Expired: while enough is left over.
+    test.clock().advance_seconds(20);
+    engine.start_background();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (range.partition->bytes() > 0) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    engine.stop_background();
+    EXPECT_EQ(tokens(), full - price.units);
+}
+
+/// Nothing is removed while clients use everything.
+TEST(Background, ExpiredItemsWaitForLeftovers) {
+    AccountSettings settings;
+    TestEngine test(1'700'000'000, settings);
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto container = test.create_container(
+        "d",
+        R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":10})");
+    for (int i = 0; i < 30; ++i) put(engine, container, i);
+    const auto& range = container->ranges->ranges.front();
+    test.clock().advance_seconds(20);
+    const int64_t second = range.budget->pool()->tokens(test.clock().monotonic_us());
+    // Three quarters of a second are used up: no leftovers.
+    range.budget->settle(test.clock().monotonic_us(), {}, {second * 3 / 4});
+    const int64_t before = range.partition->bytes();
+    engine.start_background();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    EXPECT_EQ(range.partition->bytes(), before);
+    test.clock().advance_seconds(1);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (range.partition->bytes() > 0) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        test.clock().advance_us(20'000);
+    }
+    engine.stop_background();
+}
+
 }  // namespace
 }  // namespace orrery::engine

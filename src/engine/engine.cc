@@ -17,7 +17,10 @@ namespace {
 constexpr int64_t kExpiryIntervalMs = 1000;
 constexpr int kIndexingRetryMs = 5000;
 constexpr int kLeftoversRetryMs = 200;
+/// Expired items that one round removes from a partition, and after how many it looks again whether
+/// anything is left over: the last ones may put the partition into debt.
 constexpr size_t kExpiryBatch = 500;
+constexpr size_t kExpiryStep = 10;
 /// Rounds of the background thread between two passes over the logs, and records that one pass may
 /// look at in one partition.
 constexpr uint64_t kTrimEvery = 10;
@@ -38,6 +41,22 @@ TransactionAnswer refused(const Error& error, size_t operations,
     return answer;
 }
 
+Error view_is_read_only(const catalog::Container& container) {
+    return errors::forbidden(
+        "'" + container.id + "' is a materialized view of '" + container.view->source_id +
+        "': the server keeps it up to date, clients only read it. Write to the "
+        "source container.");
+}
+
+Status check_writable(const catalog::Container& container,
+                      const partition::Transaction& transaction, const RequestTerms& terms) {
+    if (container.view == nullptr || terms.maintains_view) return {};
+    for (const auto& operation : transaction.operations)
+        if (operation.kind != partition::OperationKind::kRead)
+            return Status(view_is_read_only(container));
+    return {};
+}
+
 }  // namespace
 
 Engine::Engine(const Deps& deps)
@@ -46,7 +65,8 @@ Engine::Engine(const Deps& deps)
       continuations_(deps.catalog.signing_secret()),
       passes_(deps.clock),
       partitions_(deps.catalog, deps.clock),
-      scripts_(std::make_unique<Scripts>(*this)) {
+      scripts_(std::make_unique<Scripts>(*this)),
+      views_(*this) {
     if (const int64_t ru = deps.account.settings().metadata_ru; ru > 0) {
         meter::PoolRates rates;
         rates.units_per_us = ru * meter::kUnitsPerUsPerRu;
@@ -69,6 +89,7 @@ void Engine::stop_background() {
     if (indexing_.joinable()) deps_.catalog.on_index_change(nullptr);
     partitions_.stop();
     scripts_->stop();
+    views_.stop();
     if (background_.joinable()) background_.join();
     if (indexing_.joinable()) indexing_.join();
     passes_.clear();
@@ -95,6 +116,7 @@ Status Engine::admit(const catalog::PartitionRange& range, const RequestTerms& t
     if (terms.exempt || !deps_.account.settings().throttled) return {};
     const meter::Verdict verdict = range.budget->admit(deps_.clock.monotonic_us(), terms.traffic);
     if (verdict.admitted) return {};
+    if (terms.refused_by != nullptr) *terms.refused_by = range.number;
     return Status(errors::request_rate_too_large(verdict.retry_after_ms));
 }
 
@@ -131,6 +153,8 @@ void Engine::settle_metadata(meter::Charge charge) const {
 void Engine::execute(const catalog::ContainerPtr& container, partition::Transaction transaction,
                      const RequestTerms& terms, TransactionAnswered done) const {
     const auto& range = container->ranges->of_epk(transaction.epk);
+    if (const Status allowed = check_writable(*container, transaction, terms); !allowed.ok())
+        return done(refused(allowed.error(), transaction.operations.size(), range));
     if (const Status admitted = admit(range, terms); !admitted.ok())
         return done(refused(admitted.error(), transaction.operations.size(), range));
     range.partition->execute(std::move(transaction),
@@ -274,7 +298,13 @@ Result<FeedAnswer> Engine::read_feed(const catalog::Container& given,
 
 Status Engine::delete_partition_key(const catalog::Container& container,
                                     std::string_view epk) const {
-    return container.ranges->of_epk(epk).partition->delete_logical_partition(epk);
+    if (container.view != nullptr) return Status(view_is_read_only(container));
+    const auto& range = container.ranges->of_epk(epk);
+    const meter::Pricing by = pricing(nullptr);
+    return range.partition->delete_logical_partition(
+        epk, [&](const partition::OperationWork& work) {
+            range.budget->owe(partition::charge_of(work, by));
+        });
 }
 
 Result<storage::Count> Engine::totals(const catalog::Container& container) const {
@@ -296,6 +326,7 @@ Result<storage::Count> Engine::totals(const catalog::Container& container) const
 
 void Engine::start_background() {
     partitions_.start();
+    views_.start();
     background_ = std::thread([this] {
         set_thread_name("expiry");
         background_loop();
@@ -356,17 +387,29 @@ void Engine::background_loop() {
         for (const auto& container : deps_.catalog.all_containers()) {
             for (const auto& range : container->ranges->ranges)
                 range.budget->pay_owed(deps_.clock.monotonic_us());
-            if (!container->settings->default_ttl) continue;
-            for (const auto& range : container->ranges->ranges) {
-                if (!leftovers(range)) continue;
-                const auto removed = range.partition->remove_expired(kExpiryBatch);
-                if (!removed.ok() && deps_.store.health().ok())
-                    log::warning("expired items of " + container->alt_path +
-                                 " could not be removed: " + removed.error().message);
-            }
+            if (container->settings->default_ttl) remove_expired(*container);
         }
         if (++round % kTrimEvery == 0) trim_logs();
         lock.lock();
+    }
+}
+
+/// From what the ranges have left over, and paid from it.
+void Engine::remove_expired(const catalog::Container& container) {
+    const meter::Pricing by = pricing(nullptr);
+    for (const auto& range : container.ranges->ranges) {
+        for (size_t all = 0; all < kExpiryBatch && leftovers(range); all += kExpiryStep) {
+            meter::Charge charge;
+            const auto removed = range.partition->remove_expired(
+                kExpiryStep, [&](const partition::OperationWork& work) {
+                    charge += partition::charge_of(work, by);
+                });
+            settle(range, {}, charge);
+            if (!removed.ok() && deps_.store.health().ok())
+                log::warning("expired items of " + container.alt_path +
+                             " could not be removed: " + removed.error().message);
+            if (!removed.ok() || *removed < kExpiryStep) break;
+        }
     }
 }
 

@@ -21,6 +21,7 @@
 #include "engine/partition_keeper.h"
 #include "engine/pass_shelf.h"
 #include "engine/resource_token.h"
+#include "engine/view_keeper.h"
 #include "meter/charge.h"
 #include "query/page.h"
 
@@ -177,6 +178,8 @@ public:
     PartitionKeeper& partitions() { return partitions_; }
     const PartitionKeeper& partitions() const { return partitions_; }
 
+    const ViewKeeper& views() const { return views_; }
+
     /// A page of items in docref order. Worker thread.
     Result<FeedAnswer> read_feed(const catalog::Container& container,
                                  const FeedRequest& request) const;
@@ -209,14 +212,14 @@ public:
     Status admit_metadata(MetadataKind kind) const;
     void settle_metadata(meter::Charge charge) const;
 
-    /// Deletes a logical partition (worker thread).
+    /// Deletes a logical partition (worker thread). Its price is paid in the background.
     Status delete_partition_key(const catalog::Container& container, std::string_view epk) const;
 
     /// Items and bytes in the container.
     Result<storage::Count> totals(const catalog::Container& container) const;
 
-    /// Removes expired items and carries out changes of indexing policies in the background until
-    /// the engine is destroyed.
+    /// Removes expired items, carries out changes of indexing policies and fills materialized views
+    /// in the background until the engine is destroyed.
     void start_background();
     /// Ends it and waits. Before the store is closed; the engine itself must outlive the store's
     /// last answers. Idempotent.
@@ -241,6 +244,7 @@ private:
         return !deps_.account.settings().throttled ||
                range.budget->has_leftovers(deps_.clock.monotonic_us());
     }
+    void remove_expired(const catalog::Container& container);
     void background_loop();
     void trim_logs();
     void indexing_loop();
@@ -253,6 +257,7 @@ private:
     std::unique_ptr<meter::PartitionBudget> metadata_budget_;  // null: no limit
     PartitionKeeper partitions_;
     std::unique_ptr<Scripts> scripts_;
+    ViewKeeper views_;
 
     std::mutex background_mutex_;
     std::condition_variable background_wake_;

@@ -289,5 +289,57 @@ TEST(PartitionKeeper, LogicalPartitionLimit) {
     EXPECT_TRUE(put(engine, container, "p", "i10", 1, 40'000).result.committed);
 }
 
+/// Before a merge, two ranges numbered their commits apart: what one did early may have a higher
+/// number than what the other did late. A feed from a time gives all that is newer nevertheless.
+TEST(PartitionKeeper, FeedFromATimeBeforeAMerge) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    catalog::ThroughputRequest throughput;
+    throughput.manual = 12'000;
+    const auto container = test.create_container("d", kContainer, false, throughput);
+    ASSERT_EQ(container->ranges->ranges.size(), 2U);
+    std::vector<std::string> keys[2];
+    for (int i = 0; keys[0].size() < 3 || keys[1].size() < 3; ++i) {
+        const std::string pk = "p" + std::to_string(i);
+        const auto& range = container->ranges->of_epk(epk_of(*container, pk));
+        keys[&range - container->ranges->ranges.data()].push_back(pk);
+    }
+    const auto write = [&](int range, const std::string& id, int count) {
+        for (int i = 0; i < count; ++i)
+            ASSERT_TRUE(
+                put(engine, container, keys[range][0], id + std::to_string(i), i).result.committed);
+    };
+    const int64_t start = test.clock().wall_seconds();
+    write(0, "early", 40);
+    test.clock().advance_seconds(100);
+    write(1, "middle", 10);  // numbers 1 to 10, after 40 earlier commits of the other
+    test.clock().advance_seconds(100);
+    write(0, "late", 5);
+    json::Arena arena;
+    ASSERT_TRUE(test.catalog()
+                    .replace_offer(test.catalog().offer_of(container->rid_text)->rid,
+                                   *json::parse(R"({"content":{"offerThroughput":6000}})", arena),
+                                   catalog::Catalog::Migrate::kNo, "")
+                    .ok());
+    catalog::RangeProgress progress;
+    RangeChange change;
+    change.container = container->rid;
+    change.range_ids = {"0", "1"};
+    const auto merged = test.catalog().change_ranges(change, progress);
+    ASSERT_TRUE(merged.ok()) << merged.error().message;
+    test.clock().advance_seconds(100);
+    ASSERT_TRUE(put(engine, *merged, keys[0][0], "last", 1).result.committed);
+    for (const auto& [after, expected] : std::vector<std::pair<int64_t, size_t>>{
+             {-1, 56}, {50, 16}, {150, 6}, {250, 1}, {350, 0}}) {
+        ChangeFeedRequest request;
+        request.newer_than = start + after;
+        request.items_max = 1000;
+        const auto answer = engine.read_changes(**merged, request);
+        ASSERT_TRUE(answer.ok());
+        EXPECT_EQ(answer->changes.size(), expected) << after;
+    }
+}
+
 }  // namespace
 }  // namespace orrery::engine

@@ -124,12 +124,16 @@ bool is_keyed(const catalog::Container& container, const query::CompiledQuery& c
 Status Engine::admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
                            const RequestTerms& terms) const {
     Status refused;
+    uint32_t longest = 0;
     for (const auto* range : ranges) {
         Status one = admit(*range, terms);
         if (one.ok()) continue;
-        if (refused.ok() || one.error().retry_after_ms > refused.error().retry_after_ms)
+        if (refused.ok() || one.error().retry_after_ms > refused.error().retry_after_ms) {
             refused = std::move(one);
+            longest = range->number;
+        }
     }
+    if (!refused.ok() && terms.refused_by != nullptr) *terms.refused_by = longest;
     return refused;
 }
 

@@ -88,6 +88,10 @@ struct Transactional {
 
     template <typename Attempt, typename Committed>
     Status run(const Attempt& attempt, const Committed& committed) {
+        if (container->view != nullptr)
+            return Status(errors::forbidden(
+                "'" + container->id +
+                "' is a materialized view, which clients only read: scripts do not run on it."));
         bool admitted = false;
         for (int i = 0; i < kAttemptsMax; ++i) {
             TRY(const Engine::Routed routed, engine.route(*container));

@@ -23,6 +23,9 @@ struct ChangesRequest {
     std::optional<int64_t> newer_than{};  ///< only changes whose `_ts` is greater
     /// Every version and delete; otherwise the latest version of each item, once.
     bool all_versions = false;
+    /// With the latest versions: also deletes, as far as the log still has their records
+    /// (Partition::hold_log_for_reader).
+    bool deletes = false;
     /// Bounds of a page. A commit is never split: the first one may be larger.
     uint32_t items_max = 100;
     uint64_t bytes_max = 4ULL << 20;

@@ -142,8 +142,8 @@ public:
     /// A page of the change feed, in LSN order. 400: a position outside the retention window.
     virtual Result<ChangesPage> read_changes(const storage::View& view,
                                              const ChangesRequest& request) = 0;
-    /// The highest LSN, `up_to` at most, such that every commit up to it happened at or before
-    /// `ts`.
+    /// An LSN, `up_to` at most, such that every commit up to it happened at or before `ts`: the
+    /// highest, but for times before a merge.
     virtual Result<storage::Lsn> lsn_before(const storage::View& view, int64_t ts,
                                             storage::Lsn up_to) = 0;
     /// Moves the window of the all-versions feed on and removes log records that no reader and no
@@ -151,9 +151,16 @@ public:
     /// thread at a time, in the background.
     virtual Result<size_t> trim_log(size_t records_max) = 0;
 
+    /// Somebody has read the log up to `position` and needs every record above it, those of deletes
+    /// too; nullopt: nobody. Not kept over a restart.
+    virtual void hold_log_for_reader(std::optional<storage::Lsn> position) = 0;
+
+    /// Is told of every item that was removed; for its price. May be empty.
+    using RemovedWork = std::function<void(const OperationWork&)>;
     /// Deletes all items of one logical partition, a bounded number per commit; returns when done
     /// or at the first error. Runs on the caller's thread (a worker).
-    virtual Status delete_logical_partition(std::string_view epk) = 0;
+    virtual Status delete_logical_partition(std::string_view epk,
+                                            const RemovedWork& removed = {}) = 0;
 
     /// Items and bytes (text sizes) in this partition.
     virtual Result<storage::Count> totals(const storage::View& view) const = 0;
@@ -164,7 +171,7 @@ public:
                                                   std::string_view epk) const = 0;
 
     /// Removes up to `max` expired items; returns how many. Background thread.
-    virtual Result<size_t> remove_expired(size_t max) = 0;
+    virtual Result<size_t> remove_expired(size_t max, const RemovedWork& removed = {}) = 0;
 
     enum class FillState : uint8_t {
         kMore,      ///< items are left

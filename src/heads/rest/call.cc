@@ -97,6 +97,7 @@ bool is_metadata(const Call& call) {
 Status read_terms(Call& call) {
     const auto& settings = call.engine.account().settings();
     call.terms.traffic.priority = settings.default_priority;
+    call.terms.refused_by = &call.refused_by;
     if (const auto text = call.headers[HeaderName::kPriorityLevel]; !text.empty()) {
         if (equals_ignore_case(text, "High"))
             call.terms.traffic.priority = meter::Priority::kHigh;
@@ -185,7 +186,8 @@ void reply_prepared(const CallPtr& call, const Answer& given) {
     if (!answer.continuation.empty()) response.add_header("x-ms-continuation", answer.continuation);
     if (answer.item_count)
         response.add_header("x-ms-item-count", static_cast<int64_t>(*answer.item_count));
-    if (!response.body.empty()) response.head += "Content-Type: application/json\r\n";
+    if (!response.body.empty())
+        append(response.head, {"Content-Type: ", answer.content_type, "\r\n"});
     if (call->recorder != nullptr) record_request(*call, answer);
     net::HttpExchange::send(std::move(call->exchange));
 }

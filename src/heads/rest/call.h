@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/status.h"
 #include "catalog/resources.h"
 #include "engine/engine.h"
+#include "engine/observer.h"
 #include "engine/principal.h"
 #include "heads/rest/request_headers.h"
 #include "heads/rest/route.h"
@@ -36,7 +38,9 @@ struct Call {
     engine::Principal principal;
     std::string activity_id;
     int64_t started_us = 0;
-    engine::RequestTerms terms;         ///< what the headers say about admission and price
+    engine::RequestTerms terms;  ///< what the headers say about admission and price
+    /// Number of the physical partition that had no throughput left.
+    std::atomic<uint32_t> refused_by{engine::RequestRecord::kNoRange};
     std::unique_ptr<meter::Bill> bill;  ///< the charge is to be explained
     catalog::ContainerPtr container;  ///< once resolved; adds the container's headers to the answer
 
@@ -53,6 +57,7 @@ struct Answer {
     std::optional<engine::Touched> touched;  ///< partition served: session token and LSNs
     std::string continuation;
     std::optional<uint64_t> item_count;
+    std::string_view content_type = "application/json";
     /// Of a request to several physical partitions. Empty: `touched` names the one.
     std::vector<engine::RangeCharge> range_charges;
 

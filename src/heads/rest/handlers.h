@@ -19,6 +19,7 @@ void handle_ranges(const CallPtr& call);
 void handle_offers(const CallPtr& call);
 void handle_users(const CallPtr& call);
 void handle_permissions(const CallPtr& call);
+void handle_encryption_keys(const CallPtr& call);
 void handle_items(const CallPtr& call);
 void handle_partition_key_delete(const CallPtr& call);
 void handle_conflicts(const CallPtr& call);
@@ -38,6 +39,7 @@ void handle_merge(const CallPtr& call);
 void own_throughput(const CallPtr& call);
 void own_redistribute(const CallPtr& call);
 void own_throughput_buckets(const CallPtr& call);
+void own_view(const CallPtr& call);
 
 // Parts of several handlers.
 

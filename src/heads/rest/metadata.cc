@@ -283,16 +283,22 @@ void handle_ranges(const CallPtr& call) {
     const auto& map = *(*container)->ranges;
     Answer answer = metadata_answer(200, meter::metadata_read(), std::to_string(map.version));
     answer.touched = touched_of(**container);
+    uint64_t known = 0;  // all
     if (const auto mode = call->headers[HeaderName::kAIm]; !mode.empty()) {
         if (!equals_ignore_case(mode, "Incremental Feed"))
             return reply_error(call, errors::bad_header("A-IM", mode, "Incremental Feed"));
-        if (unquoted(call->headers[HeaderName::kIfNoneMatch]) == answer.etag) {
+        const auto etag = unquoted(call->headers[HeaderName::kIfNoneMatch]);
+        if (etag == answer.etag) {
             answer.status = 304;
             return reply(call, answer, "");
         }
+        if (std::from_chars(etag.data(), etag.data() + etag.size(), known).ptr !=
+            etag.data() + etag.size())
+            known = 0;
     }
-    answer.item_count = map.ranges.size();
-    reply(call, answer, (*container)->pkranges_json());
+    const auto ranges = (*container)->ranges_since(known);
+    answer.item_count = ranges.size();
+    reply(call, answer, (*container)->pkranges_json(ranges));
 }
 
 void handle_conflicts(const CallPtr& call) {

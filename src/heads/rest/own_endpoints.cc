@@ -19,7 +19,7 @@ struct Endpoint {
     void (*handle)(const CallPtr& call);
 };
 
-constexpr std::array<Endpoint, 14> kEndpoints = {{
+constexpr std::array<Endpoint, 15> kEndpoints = {{
     {"GET", Scope::kAccount, "metrics", handle_account_metrics},
     {"GET", Scope::kContainer, "metrics", handle_container_metrics},
     {"GET", Scope::kContainer, "top", handle_top_keys},
@@ -32,6 +32,7 @@ constexpr std::array<Endpoint, 14> kEndpoints = {{
     {"POST", Scope::kContainer, "redistribute", own_redistribute},
     {"PUT", Scope::kContainer, "throughput-buckets", own_throughput_buckets},
     {"GET", Scope::kContainer, "partitions", handle_partitions},
+    {"GET", Scope::kContainer, "view", own_view},
     {"POST", Scope::kContainer, "split", handle_split},
     {"POST", Scope::kContainer, "merge", handle_merge},
 }};

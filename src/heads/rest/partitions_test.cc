@@ -146,5 +146,30 @@ TEST_F(PartitionsTest, WhatIfAndRefusals) {
               std::string::npos);
 }
 
+TEST_F(PartitionsTest, AnOlderMapIsToldWhatChanged) {
+    const auto since = [&](const std::string& etag) {
+        return server_.send("GET", "/dbs/d/colls/c/pkranges",
+                            {{"A-IM", "Incremental Feed"}, {"If-None-Match", etag}});
+    };
+    const std::string first =
+        server_.send("GET", "/dbs/d/colls/c/pkranges", {{"A-IM", "Incremental Feed"}})
+            .header("etag");
+    ASSERT_NO_FATAL_FAILURE(change("split", R"({"rangeId":"0","at":"bytes"})"));
+    const Reply one = since(first);
+    EXPECT_EQ(one.header("x-ms-item-count"), "2");
+    ASSERT_NO_FATAL_FAILURE(change("split", R"({"rangeId":"1","at":"bytes"})"));
+    const Reply two = since(one.header("etag"));
+    EXPECT_EQ(two.status, 200);
+    EXPECT_EQ(two.header("x-ms-item-count"), "2");
+    EXPECT_EQ(two.body.find(R"("id":"2")"), std::string::npos) << "it has not changed";
+    EXPECT_NE(two.body.find(R"("id":"3")"), std::string::npos);
+    EXPECT_NE(two.body.find(R"("id":"4")"), std::string::npos);
+    // From before both: everything that is alive has changed. Without a known etag: everything.
+    EXPECT_EQ(since(first).header("x-ms-item-count"), "3");
+    for (const std::string unknown : {"\"999\"", "\"x\"", "\"0\"", ""})
+        EXPECT_EQ(since(unknown).header("x-ms-item-count"), "3") << unknown;
+    EXPECT_EQ(since(two.header("etag")).status, 304);
+}
+
 }  // namespace
 }  // namespace orrery::rest

@@ -163,8 +163,10 @@ void record_request(const Call& call, const Answer& answer) {
     if (answer.status != 429) record.charge = answer.charge;
     const bool data = record.operation != OperationClass::kMetadata;
     if (call.container) record.container = call.container->rid.whole();
-    if (data && answer.range_charges.empty() && answer.touched)
-        record.range = range_number(answer.touched->range_id);
+    if (data && answer.range_charges.empty())
+        record.range = answer.touched         ? range_number(answer.touched->range_id)
+                       : answer.status == 429 ? call.refused_by.load()
+                                              : record.range;
     if (data && call.container) {
         if (const auto key = call.headers[HeaderName::kPartitionKey]; !key.empty())
             record.set_key(key, siphash(kKeyHash, key));

@@ -76,10 +76,7 @@ void dispatch(const CallPtr& call) {
         case ResourceType::kAttachment:
             return answer_attachments(call);
         case ResourceType::kEncryptionKey:
-            return reply_error(call,
-                               errors::not_supported(
-                                   "Client-side encryption (client encryption keys)",
-                                   "Store the items unencrypted, or encrypt in the application."));
+            return handle_encryption_keys(call);
         case ResourceType::kAddress:
             return reply_error(
                 call, errors::not_supported(

@@ -271,10 +271,7 @@ TEST_F(RestHeadTest, UnknownAutoscalePolicyIsRefused) {
 
 TEST_F(RestHeadTest, WhatIsNotOfferedIsRefusedByName) {
     const std::vector<std::pair<Reply, std::string>> refused = {
-        {server_.send("POST", "/dbs/d/clientencryptionkeys", {}, "{}"), "Client-side encryption"},
         {server_.raw("GET", "/addresses/?$resolveFor=x", {}), "Direct (TCP)"},
-        {server_.send("POST", kDocs, {kKeyA, {"x-ms-cosmos-is-batch-request", "True"}}, "\x81"),
-         "HybridRow"},
     };
     for (const auto& [reply, name] : refused) {
         EXPECT_EQ(reply.status, 400) << name;

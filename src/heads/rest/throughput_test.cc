@@ -385,5 +385,34 @@ TEST_F(ServerlessAccount, OffersAreErrors) {
     EXPECT_EQ(create_until_refused(), 875);
 }
 
+/// A refused query, feed or change feed counts where it was refused.
+TEST_F(Throughput, MetricsNameTheRangeThatRefused) {
+    ASSERT_EQ(make({{"x-ms-offer-throughput", "12000"}}).status, 201);
+    ASSERT_EQ(server_
+                  .send("PUT", "/_orrery/containers/d/c/throughput-buckets", {},
+                        R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":1}]})")
+                  .status,
+              200);
+    const Headers bucket = {{"x-ms-cosmos-throughput-bucket", "1"}};
+    const int admitted = create_until_refused(bucket);
+    ASSERT_GT(admitted, 0);
+    Headers feed = bucket;
+    feed.emplace_back("x-ms-documentdb-partitionkey", R"(["a"])");
+    Headers changes = feed;
+    changes.emplace_back("A-IM", "Incremental Feed");
+    EXPECT_EQ(query("SELECT * FROM c WHERE c.pk = 'a'", bucket).status, 429);
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c/docs", feed).status, 429);
+    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c/docs", changes).status, 429);
+    const Reply page = server_.send("GET", "/_orrery/containers/d/c/metrics?minutes=1");
+    json::Arena arena;
+    const auto parsed = json::parse(page.body, arena);
+    ASSERT_TRUE(parsed.ok());
+    std::vector<int64_t> throttled;
+    for (const json::Value& range : parsed->member("ranges").elements())
+        throttled.push_back(range.member("minutes").elements()[0].member("throttled").as_int64());
+    std::sort(throttled.begin(), throttled.end());
+    EXPECT_EQ(throttled, (std::vector<int64_t>{0, 4})) << page.body;
+}
+
 }  // namespace
 }  // namespace orrery::rest

@@ -75,10 +75,16 @@ private:
     struct Candidate {
         Lsn lsn = 0;
         storage::Docref docref;
-        std::string record;  ///< all versions only
+        bool is_delete = false;
+        std::string record;  ///< with all versions or deletes
         std::optional<std::string> current;
         std::optional<std::string> previous;
     };
+
+    /// Not superseded or expired.
+    bool gives_change(const Candidate& candidate) const {
+        return candidate.current || candidate.is_delete || request_.all_versions;
+    }
 
     /// What follows the position must still be there, and be young enough.
     Status check_window() {
@@ -96,7 +102,7 @@ private:
 
     /// The log is the partition's; where one key has few items, they say more quickly what changed.
     Result<bool> key_is_short() const {
-        if (!request_.epk || request_.all_versions) return false;
+        if (!request_.epk || request_.all_versions || request_.deletes) return false;
         TRY(const storage::Count key,
             view_.count(counter_keys::logical_partition(partition_, *request_.epk)));
         return key.items <= kKeyItemsMax &&
@@ -154,10 +160,10 @@ private:
             gathered_to_ = key->lsn;
             ++looked;
             TRY(const LogRecord record, decode_log_record(cursor_->value()));
-            const bool wanted =
-                (request_.all_versions || record.operation != LogOperation::kDelete) &&
-                request_.range.contains(record.epk) &&
-                (!request_.newer_than || record.ts > *request_.newer_than);
+            const bool wanted = (request_.all_versions || request_.deletes ||
+                                 record.operation != LogOperation::kDelete) &&
+                                request_.range.contains(record.epk) &&
+                                (!request_.newer_than || record.ts > *request_.newer_than);
             if (!wanted) {
                 ++passed_;
                 continue;
@@ -165,7 +171,8 @@ private:
             Candidate& candidate = candidates_.emplace_back();
             candidate.lsn = key->lsn;
             candidate.docref = key->docref;
-            if (request_.all_versions) candidate.record = cursor_->value();
+            candidate.is_delete = record.operation == LogOperation::kDelete;
+            if (request_.all_versions || request_.deletes) candidate.record = cursor_->value();
         }
         TRY_STATUS(cursor_->status());
         return true;
@@ -240,7 +247,7 @@ private:
             uint64_t bytes = 0;
             for (; end < candidates_.size() && candidates_[end].lsn == lsn; ++end) {
                 const Candidate& candidate = candidates_[end];
-                if (!candidate.current && candidate.record.empty()) continue;
+                if (!gives_change(candidate)) continue;
                 ++count;
                 bytes += (candidate.current ? candidate.current->size() : 0) +
                          (candidate.previous ? candidate.previous->size() : 0);
@@ -269,7 +276,7 @@ private:
     }
 
     void append(Candidate& candidate) {
-        if (!candidate.current && candidate.record.empty()) return;  // superseded or expired
+        if (!gives_change(candidate)) return;
         Change& change = page_.changes.emplace_back();
         change.lsn = candidate.lsn;
         const auto stored = [&](std::optional<std::string>& bytes) -> StoredItem {
@@ -327,6 +334,12 @@ Result<Lsn> PartitionImpl::lsn_before(const storage::View& view, int64_t ts, Lsn
     // Invariant: everything up to `low` is old enough, what follows `high` is not.
     Lsn low = 0;
     Lsn high = up_to;
+    if (birth_.merged) {
+        // Records from before the merge have no one order of `_ts`: all of them are old enough, or
+        // the reader looks at each.
+        if (birth_.ts > ts) return Lsn{0};
+        low = std::min(birth_.lsn, up_to);
+    }
     const auto cursor = view.scan(Family::kLog, storage::keys::log_from(identity_.id, 1),
                                   storage::keys::log_from(identity_.id, up_to + 1));
     while (low < high) {

@@ -203,7 +203,7 @@ bool RemovalCommit::decide(storage::CommitScope& scope) {
     settings_ = partition_->state();
     CommitWriter writer(*partition_, settings_, scope, now, {});
     status_ = remove_all(scope, writer, now);
-    if (!status_.ok() || removed_ == 0) return false;
+    if (!status_.ok() || removed_.empty()) return false;
     return will_write(writer);
 }
 
@@ -228,7 +228,11 @@ Status RemovalCommit::remove_all(storage::CommitScope& scope, CommitWriter& writ
             scope.remove(Family::kIds, storage::keys::id(partition, removal.epk,
                                                          storage::IdKind::kUniqueKey, name));
         touch(removal.epk, removal.id, {});
-        ++removed_;
+        OperationWork& work = removed_.emplace_back();
+        work.kind = OperationKind::kDelete;
+        work.existed = true;
+        work.old_bytes = removal.version->text_bytes;
+        work.terms_removed = removal.version->charged_terms();
     }
     return {};
 }
@@ -240,7 +244,7 @@ void RemovalCommit::complete(Status status) {
     else if (!status_.ok())
         promise_.set_value(std::move(status_));
     else
-        promise_.set_value(removed_);
+        promise_.set_value(std::move(removed_));
 }
 
 TtlFillCommit::TtlFillCommit(std::shared_ptr<PartitionImpl> partition, SettingsStatePtr settings,

@@ -152,7 +152,8 @@ public:
     /// The removals were read under `settings`.
     RemovalCommit(std::shared_ptr<PartitionImpl> partition, SettingsStatePtr settings,
                   std::vector<Removal> removals, bool expired_only);
-    std::future<Result<size_t>> result() { return promise_.get_future(); }
+    /// What was removed.
+    std::future<Result<std::vector<OperationWork>>> result() { return promise_.get_future(); }
     bool decide(storage::CommitScope& scope) override;
     void complete(Status status) override;
     size_t bytes() const override { return bytes_; }
@@ -165,9 +166,9 @@ private:
     std::vector<Removal> removals_;
     const bool expired_only_;
     size_t bytes_ = 0;
-    size_t removed_ = 0;
+    std::vector<OperationWork> removed_;
     Status status_;
-    std::promise<Result<size_t>> promise_;
+    std::promise<Result<std::vector<OperationWork>>> promise_;
 };
 
 /// Brings `ttl` up to date for items written while TTL was off.

@@ -87,7 +87,7 @@ Result<Lsn> PartitionImpl::trim_limit(const storage::View& view, const SettingsS
     const Lsn last = lsn();
     // The newest record stays: it says what the highest LSN is.
     Lsn limit = std::min(last == 0 ? 0 : last - 1, deps_.store.covered_lsn(identity_.id));
-    limit = std::min(limit, log_hold_.load());
+    limit = std::min({limit, log_hold_.load(), reader_hold_.load()});
     if ((*settings)->feed_retention_seconds == 0) return limit;
     TRY(const auto note, view.get(Family::kMeta, meta_keys::versions_from(identity_.id)));
     if (!note) return limit;  // whatever is there was written before versions were kept

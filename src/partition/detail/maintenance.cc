@@ -17,7 +17,8 @@ constexpr size_t kRemovalBytesMax = 2 << 20;
 }  // namespace
 
 Result<size_t> PartitionImpl::remove(const SettingsStatePtr& settings,
-                                     std::vector<Removal> removals, bool expired_only) {
+                                     std::vector<Removal> removals, bool expired_only,
+                                     const RemovedWork& removed_work) {
     size_t removed = 0;
     size_t at = 0;
     while (at < removals.size()) {
@@ -29,10 +30,12 @@ Result<size_t> PartitionImpl::remove(const SettingsStatePtr& settings,
         }
         auto commit =
             std::make_unique<RemovalCommit>(self(), settings, std::move(some), expired_only);
-        std::future<Result<size_t>> result = commit->result();
+        auto result = commit->result();
         deps_.store.submit(std::move(commit));
-        TRY(const size_t count, result.get());
-        removed += count;
+        TRY(const std::vector<OperationWork> works, result.get());
+        removed += works.size();
+        if (removed_work)
+            for (const OperationWork& work : works) removed_work(work);
     }
     return removed;
 }
@@ -84,12 +87,12 @@ Result<std::vector<Removal>> PartitionImpl::expired_items(const SettingsStatePtr
     return removals;
 }
 
-Result<size_t> PartitionImpl::remove_expired(size_t max) {
+Result<size_t> PartitionImpl::remove_expired(size_t max, const RemovedWork& removed_work) {
     const SettingsStatePtr settings = state();
     if (!(*settings)->default_ttl) return size_t{0};
     TRY_STATUS(fill_ttl());
     TRY(std::vector<Removal> removals, expired_items(settings, max));
-    Result<size_t> removed = remove(settings, std::move(removals), true);
+    Result<size_t> removed = remove(settings, std::move(removals), true, removed_work);
     // Whoever has the items now removes them.
     if (!removed.ok() && closed_to_writers()) return size_t{0};
     return removed;
@@ -128,14 +131,15 @@ Status PartitionImpl::fill_ttl() {
     return {};
 }
 
-Status PartitionImpl::delete_logical_partition(std::string_view epk) {
+Status PartitionImpl::delete_logical_partition(std::string_view epk,
+                                               const RemovedWork& removed_work) {
     const SettingsStatePtr settings = state();
     const std::string prefix = storage::keys::ids_of_epk(identity_.id, epk, storage::IdKind::kItem);
     const std::string end = prefix_successor(prefix);
     std::string begin = prefix;
     for (;;) {
         const storage::ViewPtr view = deps_.store.view();
-        if (!is_current()) return successor(epk).delete_logical_partition(epk);
+        if (!is_current()) return successor(epk).delete_logical_partition(epk, removed_work);
         ViewReader reader(*view);
         std::vector<Removal> removals;
         size_t bytes = 0;
@@ -154,7 +158,7 @@ Status PartitionImpl::delete_logical_partition(std::string_view epk) {
         TRY_STATUS(cursor->status());
         if (removals.empty()) return {};
         std::string next = removals.back().id_key + '\0';
-        const Result<size_t> removed = remove(settings, std::move(removals), false);
+        const Result<size_t> removed = remove(settings, std::move(removals), false, removed_work);
         if (!removed.ok()) {
             if (!closed_to_writers()) return removed.status().clone();
             wait_until_gone_or_open();

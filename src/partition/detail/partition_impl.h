@@ -45,19 +45,22 @@ public:
     Result<storage::Lsn> lsn_before(const storage::View& view, int64_t ts,
                                     storage::Lsn up_to) override;
     Result<size_t> trim_log(size_t records_max) override;
+    void hold_log_for_reader(std::optional<storage::Lsn> position) override {
+        reader_hold_ = position.value_or(kNoHorizon);
+    }
     /// Somebody copies this partition: records and images above `from` stay until release_log().
     void hold_log(storage::Lsn from);
     void release_log() { hold_log(kNoHorizon); }
     /// Committer thread: all versions are kept from `from` on, and that is durable.
     void move_window(storage::Lsn from);
-    Status delete_logical_partition(std::string_view epk) override;
+    Status delete_logical_partition(std::string_view epk, const RemovedWork& removed) override;
     Result<storage::Count> totals(const storage::View& view) const override;
     Result<bool> holds_unindexed(const storage::View& view) const override;
     /// Committer thread, before the item is published.
     void note_unindexed() { unindexed_ = Unindexed::kSome; }
     Result<storage::Count> logical_totals(const storage::View& view,
                                           std::string_view epk) const override;
-    Result<size_t> remove_expired(size_t max) override;
+    Result<size_t> remove_expired(size_t max, const RemovedWork& removed) override;
     Result<FillState> fill_index(const ContainerSettingsPtr& settings, size_t items_max) override;
     IndexFill index_fill() const override;
     Status save_index_fill(const IndexFill& fill) override;
@@ -136,7 +139,7 @@ private:
     void set_index_fill(IndexFill fill);
     Result<std::vector<Removal>> expired_items(const SettingsStatePtr& settings, size_t max);
     Result<size_t> remove(const SettingsStatePtr& settings, std::vector<Removal> removals,
-                          bool expired_only);
+                          bool expired_only, const RemovedWork& removed_work);
 
     const PartitionIdentity identity_;
     const Deps deps_;
@@ -151,6 +154,7 @@ private:
     /// Images at or above it are kept for readers of all versions; kNoHorizon: for nobody.
     std::atomic<storage::Lsn> window_from_{kNoHorizon};
     std::atomic<storage::Lsn> log_hold_{kNoHorizon};
+    std::atomic<storage::Lsn> reader_hold_{kNoHorizon};
     std::atomic<storage::Lsn> log_trimmed_{0};  // written by the thread that trims
     storage::Lsn reclaimed_to_ = 0;             // likewise
     mutable std::mutex fill_mutex_;

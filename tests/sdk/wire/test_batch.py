@@ -1,4 +1,8 @@
 """W50–W59: transactional batch and bulk, byte for byte."""
+import json
+import struct
+import zlib
+
 import pytest
 from wire import pk, send
 
@@ -140,3 +144,95 @@ def test_W57_charges(container):
     assert float(answer.headers["x-ms-request-charge"]) == 6.71
     failed = batch(container, [create("2"), create("1")])
     assert [r["requestCharge"] for r in failed.json] == [0, 1.24]
+
+
+# --- .NET's binary form, written and read from its description -------------------------------------------------------
+
+SEGMENT = bytes.fromhex("81f0d8ff7f010a000000")
+
+
+def varint(number):
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(out) + bytes([number])
+
+
+def sized(data):
+    return varint(len(data)) + data
+
+
+def record(row):
+    return bytes.fromhex("81f1d8ff7f") + len(row).to_bytes(4, "little") + zlib.crc32(row).to_bytes(4, "little") + row
+
+
+def binary_operation(kind, key=None, name=None, body=None, if_match=None):
+    presence = 3 | (4 if key else 0) | (16 if name else 0) | (64 if body else 0)
+    row = bytes.fromhex("817054e17f") + bytes([presence]) + kind.to_bytes(4, "little") + (2).to_bytes(4, "little")
+    for text in (key, name, body):
+        if text:
+            row += sized(text.encode())
+    if if_match:
+        row += b"\x14\x09" + sized(if_match.encode())
+    return record(row)
+
+
+def read_varint(data, at):
+    number = shift = 0
+    while True:
+        number |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 0x80:
+            return number, at
+
+
+def binary_results(data):
+    assert data.startswith(SEGMENT), data[:40]
+    at, results = len(SEGMENT), []
+    while at < len(data):
+        assert data[at : at + 5] == bytes.fromhex("81f1d8ff7f")
+        length, checksum = struct.unpack_from("<II", data, at + 5)
+        row = data[at + 13 : at + 13 + length]
+        assert zlib.crc32(row) == checksum and row[:5] == bytes.fromhex("817154e17f")
+        status, sub_status = struct.unpack_from("<ii", row, 6)
+        result, position = {"status": status, "sub": sub_status}, 14
+        for bit, member in ((4, "etag"), (8, "body")):
+            if row[5] & bit:
+                size, position = read_varint(row, position)
+                result[member] = row[position : position + size].decode()
+                position += size
+        while position < len(row):
+            kind, path = row[position], row[position + 1]
+            assert (kind, path) in ((11, 5), (16, 6))
+            result["retry" if path == 5 else "charge"] = struct.unpack_from("<I" if path == 5 else "<d", row, position + 2)[0]
+            position += 6 if path == 5 else 10
+        results.append(result)
+        at += 13 + length
+    return results
+
+
+def test_W58_binary(container):
+    docs = f"{container.path}/docs"
+    golden = bytes.fromhex("81f0d8ff7f010a00000081f1d8ff7f28000000f80cece0817054e17f470000000002000000055b2261225d137b226964223a2231222c22706b223a2261227d")
+    answer = send("POST", docs, golden, {**ATOMIC, **pk("a")})
+    assert answer.status == 200, answer
+    (created,) = binary_results(answer.body)
+    assert created["status"] == 201 and json.loads(created["body"])["id"] == "1"
+    assert created["etag"] == json.loads(created["body"])["_etag"]
+    assert created["charge"] == float(answer.headers["x-ms-request-charge"])
+    assert container.read("1", "a").json["pk"] == "a"
+
+    failing = SEGMENT + binary_operation(0, body='{"id":"2","pk":"a"}') + binary_operation(4, name="1", if_match='"no"')
+    answer = send("POST", docs, failing, {**ATOMIC, **pk("a")})
+    assert answer.status == 207 and [r["status"] for r in binary_results(answer.body)] == [424, 412]
+    assert container.read("2", "a").status == 404
+
+    bulk = SEGMENT + b"".join(binary_operation(20, key=f'["k{i}"]', body=f'{{"id":"x","pk":"k{i}"}}') for i in range(10)) + binary_operation(2, key='["a"]', name="none")
+    answer = send("POST", docs, bulk, BULK)
+    assert answer.status == 207 and [r["status"] for r in binary_results(answer.body)] == [201] * 10 + [404]
+
+    for bad in (b"\x81", golden[:-1], golden[:-1] + b"!", SEGMENT, SEGMENT + SEGMENT[:5], b"\x81" * 3000, SEGMENT + binary_operation(3, name="1")):
+        answer = send("POST", docs, bad, {**ATOMIC, **pk("a")})
+        assert answer.status == 400 and answer.json["code"] == "BadRequest", answer

@@ -1,4 +1,5 @@
 """W60–W79: _rid bytes, container definitions, offers, policies."""
+import base64
 import json
 
 import pytest
@@ -217,3 +218,40 @@ def test_W71_shared_database_limit(database):
         assert own.status == 201, own
     finally:
         send("DELETE", f"/dbs/{name}")
+
+
+def test_W72_client_encryption_keys(database):
+    keys = f"/dbs/{database['id']}/clientencryptionkeys"
+    algorithm = "AEAD_AES_256_CBC_HMAC_SHA256"
+    body = {"id": "k", "encryptionAlgorithm": algorithm, "wrappedDataEncryptionKey": "AAAA",
+            "keyWrapMetadata": {"type": "t", "name": "n", "value": "v", "algorithm": "RSA-OAEP"}}
+    created = send("POST", keys, body)
+    assert created.status == 201 and {**created.json, **body} == created.json, created
+    assert len(base64.b64decode(created.json["_rid"].replace("-", "/"))) == 12
+    assert created.json["_self"].endswith(f"clientencryptionkeys/{created.json['_rid']}/")
+    assert send("POST", keys, body).status == 409
+    assert send("GET", f"{keys}/k").json == created.json
+    assert send("GET", f"{keys}/none").status == 404
+    replaced = send("PUT", f"{keys}/k", {**body, "wrappedDataEncryptionKey": "BBBB"}, {"If-Match": created.json["_etag"]})
+    assert replaced.status == 200 and replaced.json["wrappedDataEncryptionKey"] == "BBBB"
+    assert send("PUT", f"{keys}/k", body, {"If-Match": created.json["_etag"]}).status == 412
+    listed = send("GET", keys)
+    assert listed.json["ClientEncryptionKeys"] == [replaced.json] and listed.json["_count"] == 1
+    assert send("DELETE", f"{keys}/k").status == 405
+    for member, value in (("encryptionAlgorithm", "X"), ("wrappedDataEncryptionKey", "?"), ("keyWrapMetadata", {}), ("id", "")):
+        assert send("POST", keys, {**body, "id": "bad", member: value}).status == 400, member
+    for number in range(19):
+        assert send("POST", keys, {**body, "id": f"k{number}"}).status == 201
+    assert send("POST", keys, {**body, "id": "many"}).status == 403
+
+    def policy(path, key="k", kind="Deterministic", version=1):
+        return {"id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}, "clientEncryptionPolicy": {
+            "includedPaths": [{"path": path, "clientEncryptionKeyId": key, "encryptionType": kind, "encryptionAlgorithm": algorithm}], "policyFormatVersion": version}}
+
+    colls = f"/dbs/{database['id']}/colls"
+    for bad in (policy("/a", "none"), policy("/a/b"), policy("/pk"), policy("/id"), policy("/pk", kind="Randomized", version=2), policy("/a", version=9)):
+        answer = send("POST", colls, bad)
+        assert answer.status == 400 and "clientEncryptionPolicy" in answer.json["message"], answer
+    made = send("POST", colls, policy("/pk", version=2))
+    assert made.status == 201 and made.json["clientEncryptionPolicy"] == policy("/pk", version=2)["clientEncryptionPolicy"]
+    assert send("PUT", f"{colls}/c", policy("/other", version=2)).status == 400

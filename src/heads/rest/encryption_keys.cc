@@ -1,0 +1,92 @@
+// Client encryption keys: wrapped data keys, which clients open and the server only keeps.
+#include "base/errors.h"
+#include "base/limits.h"
+#include "heads/rest/handlers.h"
+
+namespace orrery::rest {
+namespace {
+
+using engine::Access;
+
+Answer plain(int status, meter::Charge charge, const std::string& etag = {}) {
+    Answer answer;
+    answer.status = status;
+    answer.charge = charge;
+    answer.etag = etag;
+    return answer;
+}
+
+Status key_feed(const CallPtr& call) {
+    auto& catalog = call->engine.catalog();
+    TRY(const auto database, find_database(*call));
+    if (call->request().method == "POST" && !is_query(*call)) {
+        TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
+        if (upsert)
+            return Status(
+                errors::bad_request("A client encryption key cannot be upserted: create it, or "
+                                    "replace it with another wrapping (PUT)."));
+        TRY(const auto body, parse_body(*call));
+        TRY(const auto key, catalog.create_encryption_key(database->id, body->value));
+        reply(call, plain(201, meter::metadata_write(), key->version.etag), key->json());
+        return {};
+    }
+    if (is_query(*call)) {
+        catalog::PageRequest page;
+        page.items_max = limits::kEncryptionKeysMax;
+        std::vector<QueriedResource> resources;
+        for (const auto& key : catalog.list_encryption_keys(*database, page).items)
+            resources.push_back({key->json(), {}});
+        reply_resource_query(call, database->rid.text(), "ClientEncryptionKeys", resources);
+        return {};
+    }
+    TRY(const auto page, page_request(*call));
+    const auto listed = catalog.list_encryption_keys(*database, page);
+    std::vector<std::string> texts;
+    for (const auto& key : listed.items) texts.push_back(key->json());
+    Answer answer = plain(200, meter::metadata_read());
+    answer.continuation = listed.continuation;
+    answer.item_count = texts.size();
+    reply(call, answer, feed_body(database->rid.text(), "ClientEncryptionKeys", texts));
+    return {};
+}
+
+Status one_key(const CallPtr& call) {
+    auto& catalog = call->engine.catalog();
+    TRY(const auto database, find_database(*call));
+    const std::string& id = call->route.ids[1];
+    if (!is_read(*call)) {
+        TRY(const auto body, parse_body(*call));
+        TRY(const auto key,
+            catalog.replace_encryption_key(database->id, id, body->value,
+                                           unquoted(call->headers[HeaderName::kIfMatch])));
+        reply(call, plain(200, meter::metadata_write(), key->version.etag), key->json());
+        return {};
+    }
+    const auto key = catalog.find_encryption_key(database->id, id);
+    if (key == nullptr)
+        return Status(
+            errors::resource_not_found("The client encryption key '" + id + "' does not exist."));
+    if (unquoted(call->headers[HeaderName::kIfNoneMatch]) == key->version.etag)
+        reply(call, plain(304, meter::metadata_read(), key->version.etag), "");
+    else
+        reply(call, plain(200, meter::metadata_read(), key->version.etag), key->json());
+    return {};
+}
+
+}  // namespace
+
+void handle_encryption_keys(const CallPtr& call) {
+    const auto method = call->request().method;
+    const bool known =
+        call->route.feed ? method == "GET" || method == "POST" : is_read(*call) || method == "PUT";
+    if (!known)
+        return reply_error(call, errors::method_not_allowed(method, "client encryption keys"));
+    const bool read = is_read(*call) || is_query(*call);
+    if (const Status allowed =
+            authorize(call->principal, read ? Access::kMetadataRead : Access::kMetadataWrite, {});
+        !allowed.ok())
+        return reply_error(call, allowed.error());
+    on_worker(call, [call] { return call->route.feed ? key_feed(call) : one_key(call); });
+}
+
+}  // namespace orrery::rest
