@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # How fast the change feed is read from memory and what that costs the server, how soon it shows a write under full
-# write load, and what bulk through the JavaScript SDK costs.
+# write load, what bulk through the JavaScript SDK costs,
+# and what a stored procedure saves against single requests.
 #   bench/feed.sh [--items 200000] [--bulk 100000] [--seconds 20] [--server FILE] [--loader FILE]
 # Prints a line of JSON for each. Goals: 300 MB or 150,000 changes for one core's second; lag below 50 ms.
 set -euo pipefail
@@ -53,4 +54,5 @@ if [ "$bulk" -gt 0 ]; then
     node=$(tests/sdk/node.sh)
     [ -d tests/sdk/js/node_modules ] || (cd tests/sdk/js && npm ci --no-audit --no-fund --silent)
     "$node" bench/feed/bulk.mjs "$port" "$key" "$server_pid" "$bulk"
+    "$node" bench/feed/procedure.mjs "$port" "$key" "$server_pid" 30
 fi

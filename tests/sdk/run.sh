@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # End-to-end suites with the unmodified official SDKs, and the raw-wire suite.
 #
-#   tests/sdk/run.sh [js|python|java|go|wire ...] [--tls] [--endpoint URL] [--only REGEX]
+#   tests/sdk/run.sh [js|python|java|go|wire ...] [--tls | --tls-only] [--endpoint URL] [--only REGEX]
 #
 # Without --endpoint a fresh server (ORRERY_BIN, default build/orrery) is started with --memory on a free port and ended
 # afterwards; it does not throttle. The behaviours about throughput get one of their own that does
 # (ORRERY_THROTTLED_ENDPOINT; they are skipped with --endpoint unless that is set). --tls runs the behaviours named in TLS_SUBSET once more over https, trusting only the server's own
-# certificate authority. --only limits every suite to tests whose name matches, e.g. --only 'B1[1-6]'.
+# certificate authority; --tls-only leaves the plain run out. --only limits every suite to tests whose name matches, e.g. --only 'B1[1-6]'.
 # Logs and downloads stay in build/sdk (ORRERY_SDK_CACHE).
 set -uo pipefail
 
@@ -16,15 +16,16 @@ cache=${ORRERY_SDK_CACHE:-$root/build/sdk}
 server=${ORRERY_BIN:-$root/build/orrery}
 TLS_SUBSET='(B01|B02|B04|B06|B17|B19|B25|B34|B39|B42|B53|W01|W02|W10|W25|W31|W80|W81|W83|W84|W85|W87|W96)'
 
-suites=() tls=0 endpoint="" only=""
+suites=() http=1 tls=0 endpoint="" only=""
 while (($#)); do
   case $1 in
     js | python | java | go | wire) suites+=("$1") ;;
     --tls) tls=1 ;;
+    --tls-only) tls=1 http=0 ;;
     --endpoint) endpoint=${2:?--endpoint needs a URL}; endpoint=${endpoint%/}; shift ;;
     --only) only=${2:?--only needs an expression}; shift ;;
     -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "sdk: unknown argument '$1' (js, python, java, go, wire, --tls, --endpoint URL, --only REGEX)" >&2; exit 2 ;;
+    *) echo "sdk: unknown argument '$1' (js, python, java, go, wire, --tls, --tls-only, --endpoint URL, --only REGEX)" >&2; exit 2 ;;
   esac
   shift
 done
@@ -227,7 +228,7 @@ if [[ $plain == https://* ]]; then
   run_all https "$only"
 else
   export ORRERY_ENDPOINT=$plain
-  run_all http "$only"
+  ((http)) && run_all http "$only"
   if ((tls)) && trust; then
     ORRERY_ENDPOINT=https://localhost:${plain##*:}
     run_all https "${only:-$TLS_SUBSET}"
