@@ -36,6 +36,10 @@ public:
         jobs_.get().clear();
         next_ = 0;
     }
+    void release() override {
+        clear();
+        jobs_.reset();
+    }
 
 private:
     JS::PersistentRooted<Jobs> jobs_;

@@ -108,7 +108,7 @@ RuntimeImpl::~RuntimeImpl() {
     cache_.clear();
     memory_info_.reset();
     base_.reset();
-    jobs_->clear();
+    jobs_->release();
     JS_DestroyContext(cx_);
     --live_runtimes;
 }
