@@ -204,9 +204,10 @@ test('the keyboard reaches everything: tree, palette, tabs, list', async (page) 
   await page.getByRole('textbox', { name: 'Item' }).waitFor();
   await page.getByRole('tab', { name: 'Items' }).focus();
   await page.keyboard.press('ArrowRight');
-  assert.equal(await page.getByRole('tab', { name: 'Query' }).getAttribute('aria-selected'), 'true');
+  await page.getByRole('tab', { name: 'Query', selected: true }).waitFor();
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Go to a container or page' }).fill('beta');
+  await page.getByRole('option', { name: 'beta' }).waitFor();
   await accessible(page);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'beta' }).waitFor();

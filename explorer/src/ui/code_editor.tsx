@@ -44,7 +44,8 @@ export function CodeEditor({ value, onChange, language, label, readOnly = false,
         names: () => latest.current.names ?? [],
       });
       setReady(true);
-      if (autoFocus) editor.current.focus();
+      // It is loaded on demand: whoever opened a dialog meanwhile goes on typing there.
+      if (autoFocus && !document.querySelector('[role=dialog]')) editor.current.focus();
     });
     return () => {
       gone = true;
