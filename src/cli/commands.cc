@@ -274,7 +274,8 @@ void Commands::State::add_lab() {
     lab = app->add_subcommand("lab", "What the Design Lab says about containers");
     lab->require_subcommand(1);
     lab_report = lab->add_subcommand(
-        "report", "Findings with evidence, change and saving; the exit code tells how bad they are");
+        "report",
+        "Findings with evidence, change and saving; the exit code tells how bad they are");
     lab_report->add_option("container", lab_options.container, "Only this one: DATABASE/CONTAINER")
         ->type_name("DATABASE/CONTAINER");
     lab_report->add_option("--format", lab_options.format, "What the report is written as")

@@ -9,8 +9,8 @@ class App;
 
 namespace orrery::cli {
 
-/// The commands that talk to an account as any client does: shell, import, export, bench, top, lab, and
-/// completion of other shells.
+/// The commands that talk to an account as any client does: shell, import, export, bench, top, lab,
+/// and completion of other shells.
 class Commands {
 public:
     Commands();

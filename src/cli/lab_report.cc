@@ -19,7 +19,8 @@ namespace {
 constexpr int kFoundExit = 1;
 constexpr int kFailedExit = 2;
 
-Result<std::string> observed(const LabReportOptions& options, const AccountClient::Shared* account) {
+Result<std::string> observed(const LabReportOptions& options,
+                             const AccountClient::Shared* account) {
     if (!options.file.empty()) {
         std::ifstream file(options.file, std::ios::binary);
         if (!file) return errors::bad_request("Cannot read '" + options.file + "'.");
@@ -65,12 +66,14 @@ int fail(const std::string& message) {
 
 int run_lab_report(const LabReportOptions& options, const AccountClient::Shared* account) {
     const auto limit = lab::parse_severity(options.fail_on);
-    if (!limit && options.fail_on != "none") return fail("--fail-on must be info, low, medium, high, critical or none.");
+    if (!limit && options.fail_on != "none")
+        return fail("--fail-on must be info, low, medium, high, critical or none.");
     const auto report = make(options, account);
     if (!report.ok()) return fail(report.error().message);
-    const std::string text = options.format == "html"   ? lab::report_html(*report)
-                             : options.format == "json" ? lab::report_json(*report, options.observations) + "\n"
-                                                        : lab::report_markdown(*report);
+    const std::string text = options.format == "html" ? lab::report_html(*report)
+                             : options.format == "json"
+                                 ? lab::report_json(*report, options.observations) + "\n"
+                                 : lab::report_markdown(*report);
     if (options.output.empty()) {
         std::fwrite(text.data(), 1, text.size(), stdout);
     } else {
@@ -83,8 +86,10 @@ int run_lab_report(const LabReportOptions& options, const AccountClient::Shared*
     size_t count = 0;
     for (const auto& container : report->containers)
         for (const auto& judgement : container.judgements)
-            for (const auto& finding : judgement.findings) count += finding.severity >= *limit ? 1 : 0;
-    fmt::print(stderr, "orrery: {} finding{} of severity {} or above\n", count, count == 1 ? "" : "s", options.fail_on);
+            for (const auto& finding : judgement.findings)
+                count += finding.severity >= *limit ? 1 : 0;
+    fmt::print(stderr, "orrery: {} finding{} of severity {} or above\n", count,
+               count == 1 ? "" : "s", options.fail_on);
     return kFoundExit;
 }
 

@@ -59,9 +59,9 @@ struct RequestRecord {
     uint16_t writes = 0;       ///< items written; in a batch all of them
     int64_t grown_bytes = 0;   ///< by which they are larger than what was there; not negative
     // Of an item that was read or written.
-    bool updated = false;    ///< it was there before
-    int64_t item_ts = 0;     ///< `_ts` of an item that was read; 0: none
-    uint64_t item_hash = 0;  ///< of key and id, where the request names them
+    bool updated = false;      ///< it was there before
+    int64_t item_ts = 0;       ///< `_ts` of an item that was read; 0: none
+    uint64_t item_hash = 0;    ///< of key and id, where the request names them
     uint64_t docref_hash = 0;  ///< the same for every version of an item; 0: none
     // Of a query.
     uint64_t query_hash = 0;  ///< of its text without constants; 0: no query
@@ -90,8 +90,8 @@ struct RequestRecord {
 /// A request that is looked at more closely. Shares what it points to.
 struct RequestSample {
     RequestRecord record;
-    std::string key;  ///< partition key as the client sent it
-    std::string id;   ///< of the item, where the request names it
+    std::string key;                              ///< partition key as the client sent it
+    std::string id;                               ///< of the item, where the request names it
     std::shared_ptr<const std::string> document;  ///< item that was read or written; may be null
     std::shared_ptr<const query::CompiledQuery> query;
     std::string parameters;  ///< of the query, JSON text

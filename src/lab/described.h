@@ -13,8 +13,8 @@
 #include "json/value.h"
 #include "json/write.h"
 
-/// Structures that are JSON objects, too. Each has one function `describe(visitor, value)` beside it
-/// that names its members; reading and writing both follow it, so that they cannot disagree.
+/// Structures that are JSON objects, too. Each has one function `describe(visitor, value)` beside
+/// it that names its members; reading and writing both follow it, so that they cannot disagree.
 namespace orrery::lab {
 
 /// Writes JSON text piece by piece and puts commas where they belong.
@@ -150,7 +150,8 @@ public:
             const double number = from.as_double();
             if constexpr (std::is_integral_v<T>) {
                 if (!(number >= -9e15 && number <= 9e15)) return wrong(path, "a whole number");
-                if (std::is_unsigned_v<T> && number < 0) return wrong(path, "a number that is not negative");
+                if (std::is_unsigned_v<T> && number < 0)
+                    return wrong(path, "a number that is not negative");
             }
             value = static_cast<T>(number);
         } else if constexpr (requires { value.push_back(value.front()); }) {
@@ -177,7 +178,8 @@ private:
         if (!status_.ok()) return std::move(status_);
         for (const auto& member : object_.members())
             if (std::find(names_.begin(), names_.end(), member.name) == names_.end())
-                return Status(errors::bad_request("There is no member '" + std::string(member.name) + "' at '" + path_ + "/'."));
+                return Status(errors::bad_request(
+                    "There is no member '" + std::string(member.name) + "' at '" + path_ + "/'."));
         return {};
     }
     static Status wrong(const std::string& path, std::string_view wanted) {

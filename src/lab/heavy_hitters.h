@@ -36,7 +36,9 @@ public:
 
     /// `weight` > 0. `hash` stands for the key: equal hashes are one key.
     void add(uint64_t hash, std::string_view key, int64_t weight, Extra extra);
-    void add(uint64_t hash, std::string_view key, int64_t weight) { add(hash, key, weight, Extra()); }
+    void add(uint64_t hash, std::string_view key, int64_t weight) {
+        add(hash, key, weight, Extra());
+    }
     /// Heaviest first; equal ones by key.
     std::vector<Entry> top(size_t count) const;
     int64_t total() const { return total_; }

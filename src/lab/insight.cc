@@ -19,7 +19,9 @@ constexpr size_t kTraceTextMax = 4096;
 constexpr size_t kTraceBodyMax = 16 << 10;
 constexpr size_t kExampleMax = 1000;
 
-double ru(int64_t units) { return static_cast<double>(units) / static_cast<double>(meter::kUnitsPerRu); }
+double ru(int64_t units) {
+    return static_cast<double>(units) / static_cast<double>(meter::kUnitsPerRu);
+}
 
 bool is_write(OperationClass operation) {
     return operation == OperationClass::kCreate || operation == OperationClass::kReplace ||
@@ -43,7 +45,8 @@ Insight::Hour& Insight::hour_of(int64_t second) {
 void Insight::close_second(int64_t second, const Second& use) {
     Hour& hour = hour_of(second);
     hour.peak_units = std::max(hour.peak_units, use.units);
-    for (const auto& [range, units] : use.by_range) hour.peak_range_units = std::max(hour.peak_range_units, units);
+    for (const auto& [range, units] : use.by_range)
+        hour.peak_range_units = std::max(hour.peak_range_units, units);
 }
 
 void Insight::apply_use(const RequestRecord& record) {
@@ -74,9 +77,10 @@ void Insight::apply(const RequestRecord& record) {
     if (record.query_hash != 0) apply_query(record);
     if (is_write(record.operation)) apply_item(record);
     if (record.operation == OperationClass::kRead && record.item_ts > 0)
-        ++read_ages_[std::min<size_t>(read_ages_.size() - 1,
-                                      static_cast<size_t>(std::bit_width(static_cast<uint64_t>(
-                                          std::max<int64_t>(0, record.wall_seconds - record.item_ts)))))];
+        ++read_ages_[std::min<size_t>(
+            read_ages_.size() - 1,
+            static_cast<size_t>(std::bit_width(static_cast<uint64_t>(
+                std::max<int64_t>(0, record.wall_seconds - record.item_ts)))))];
 }
 
 void Insight::apply_query(const RequestRecord& record) {
@@ -112,7 +116,8 @@ void Insight::apply_sample(const engine::RequestSample& sample) {
     const RequestRecord& record = sample.record;
     std::string text;
     if (sample.document != nullptr)
-        if (const auto document = json::decode_document(*sample.document); document.ok()) text = document->text;
+        if (const auto document = json::decode_document(*sample.document); document.ok())
+            text = document->text;
     if (sample.query != nullptr && !shape_of_text_.contains(record.query_hash)) {
         QueryShape shape = shape_of(*sample.query);
         const auto known = shape_of_normalized_.find(shape.text);
@@ -130,12 +135,13 @@ void Insight::apply_sample(const engine::RequestSample& sample) {
         }
     }
     if (sample.query != nullptr)
-        if (const auto found = shape_of_text_.find(record.query_hash); found != shape_of_text_.end())
+        if (const auto found = shape_of_text_.find(record.query_hash);
+            found != shape_of_text_.end())
             shapes_[found->second].index_use = sample.index_use;
     if (is_write(record.operation) && !text.empty() && record.status < 300)
-        items_.add({record.docref_hash, record.wall_seconds, sample.key, sample.id, text,
-                    record.updated},
-                   sample.settings == nullptr ? std::vector<std::string>() : sample.settings->key.paths);
+        items_.add(
+            {record.docref_hash, record.wall_seconds, sample.key, sample.id, text, record.updated},
+            sample.settings == nullptr ? std::vector<std::string>() : sample.settings->key.paths);
     if (record.status >= 400 || record.inner) return;
     TracedRequest traced;
     traced.wall_ms = record.wall_seconds * 1000 + record.wall_ms;
@@ -191,17 +197,22 @@ void Insight::observe_queries(Observation& out) const {
         use.small_page_runs = static_cast<int64_t>(shape.small_page_runs);
         use.small_pages = static_cast<int64_t>(shape.small_pages);
         use.p50_result_bytes = shape.result_bytes.quantile(0.5);
-        // One item at most: id and the whole key, by filter or by header, and nothing else is asked.
+        // One item at most: id and the whole key, by filter or by header, and nothing else is
+        // asked.
         const auto& equal = shape.shape.equality_paths;
-        const auto has = [&](std::string_view path) { return std::find(equal.begin(), equal.end(), path) != equal.end(); };
+        const auto has = [&](std::string_view path) {
+            return std::find(equal.begin(), equal.end(), path) != equal.end();
+        };
         const bool all_keys = std::all_of(out.key_paths.begin(), out.key_paths.end(), has);
         bool only = true;
         for (const auto& path : shape.shape.filter_paths)
-            only = only && (path == "/id" || std::find(out.key_paths.begin(), out.key_paths.end(), path) != out.key_paths.end());
+            only = only && (path == "/id" || std::find(out.key_paths.begin(), out.key_paths.end(),
+                                                       path) != out.key_paths.end());
         use.pins_key_and_id = has("/id") && only && (all_keys || shape.keyed_runs == shape.runs);
         out.queries.push_back(std::move(use));
     }
-    std::sort(out.queries.begin(), out.queries.end(), [](const QueryUse& a, const QueryUse& b) { return a.ru > b.ru; });
+    std::sort(out.queries.begin(), out.queries.end(),
+              [](const QueryUse& a, const QueryUse& b) { return a.ru > b.ru; });
 }
 
 void Insight::observe_items(Observation& out, int64_t now_seconds) const {
@@ -216,11 +227,13 @@ void Insight::observe_items(Observation& out, int64_t now_seconds) const {
                 if (among(query.filter_paths)) path.filter_runs += query.runs;
                 if (among(query.projected_paths)) path.project_runs += query.runs;
                 for (const auto& order : query.order_paths)
-                    if (order.substr(0, order.rfind(' ')) == path.path) path.order_runs += query.runs;
+                    if (order.substr(0, order.rfind(' ')) == path.path)
+                        path.order_runs += query.runs;
             }
         }
     }
-    const double days = static_cast<double>(std::max<int64_t>(1, now_seconds - since_seconds_)) / 86'400;
+    const double days =
+        static_cast<double>(std::max<int64_t>(1, now_seconds - since_seconds_)) / 86'400;
     for (const auto& entry : item_writes_.top(20)) {
         const int64_t attempts = entry.weight - entry.error;
         if (attempts < 5) continue;
@@ -243,20 +256,23 @@ void Insight::observe(Observation& out, int64_t now_seconds) const {
     for (size_t i = 0; i < operations_.size(); ++i) {
         const Operation& operation = operations_[i];
         if (operation.requests == 0 && operation.throttled == 0) continue;
-        out.operations.push_back({std::string(engine::operation_name(static_cast<OperationClass>(i))),
-                                  static_cast<int64_t>(operation.requests), static_cast<int64_t>(operation.failed),
-                                  static_cast<int64_t>(operation.throttled), ru(operation.units)});
+        out.operations.push_back(
+            {std::string(engine::operation_name(static_cast<OperationClass>(i))),
+             static_cast<int64_t>(operation.requests), static_cast<int64_t>(operation.failed),
+             static_cast<int64_t>(operation.throttled), ru(operation.units)});
     }
     // Seconds that are still open count, too.
     auto hours = hours_;
     for (const auto& [second, use] : seconds_) {
         Hour& hour = hours[second / 3600];
         hour.peak_units = std::max(hour.peak_units, use.units);
-        for (const auto& [range, units] : use.by_range) hour.peak_range_units = std::max(hour.peak_range_units, units);
+        for (const auto& [range, units] : use.by_range)
+            hour.peak_range_units = std::max(hour.peak_range_units, units);
     }
     // Hours without a request are hours, too.
     if (!hours.empty())
-        for (int64_t hour = hours.begin()->first; hour <= now_seconds / 3600; ++hour) hours.try_emplace(hour);
+        for (int64_t hour = hours.begin()->first; hour <= now_seconds / 3600; ++hour)
+            hours.try_emplace(hour);
     for (const auto& [hour, use] : hours) {
         HourUse one;
         one.hour = hour;
@@ -267,7 +283,8 @@ void Insight::observe(Observation& out, int64_t now_seconds) const {
         one.throttled = static_cast<int64_t>(use.throttled);
         out.hours.push_back(one);
     }
-    if (out.hours.size() > kHoursMax) out.hours.erase(out.hours.begin(), out.hours.end() - kHoursMax);
+    if (out.hours.size() > kHoursMax)
+        out.hours.erase(out.hours.begin(), out.hours.end() - kHoursMax);
     observe_queries(out);
     observe_items(out, now_seconds);
     out.bursts = bursts_;
@@ -277,7 +294,8 @@ void Insight::observe(Observation& out, int64_t now_seconds) const {
     if (ages.reads > 0 && out.read_ages) {
         ages.life_seconds = out.read_ages->life_seconds;
         for (size_t i = 0; i < read_ages_.size(); ++i)
-            if (static_cast<double>((uint64_t{1} << i) - 1) <= ages.life_seconds / 20) ages.newest += static_cast<int64_t>(read_ages_[i]);
+            if (static_cast<double>((uint64_t{1} << i) - 1) <= ages.life_seconds / 20)
+                ages.newest += static_cast<int64_t>(read_ages_[i]);
         out.read_ages = ages;
     } else {
         out.read_ages.reset();

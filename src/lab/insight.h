@@ -108,7 +108,7 @@ private:
     std::map<std::string, size_t> shape_of_normalized_;
     std::vector<Shape> shapes_;
     ItemSamples items_;
-    HeavyHitters item_writes_{kHotItems};  // extra: conflicts as `writes`
+    HeavyHitters item_writes_{kHotItems};   // extra: conflicts as `writes`
     std::array<uint64_t, 40> read_ages_{};  // by powers of two of seconds
     Bursts bursts_;
     Correlated correlated_;

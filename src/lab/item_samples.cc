@@ -16,7 +16,8 @@ constexpr size_t kNodesMax = 3000;
 constexpr int kDepthMax = 6;
 constexpr size_t kExamples = 3;
 constexpr size_t kTypesMax = 50;
-constexpr std::array<std::string_view, 7> kTypeNames = {"type", "kind", "entityType", "docType", "_type", "discriminator", "$type"};
+constexpr std::array<std::string_view, 7> kTypeNames = {
+    "type", "kind", "entityType", "docType", "_type", "discriminator", "$type"};
 
 size_t scalar_bytes(const json::Value& value) {
     if (value.is_string()) return value.as_string().size() + 2;
@@ -49,7 +50,8 @@ int64_t SizeHistogram::quantile(double share) const {
     uint64_t seen = 0;
     for (size_t i = 0; i < kBuckets; ++i) {
         seen += buckets_[i];
-        if (seen >= wanted) return static_cast<int64_t>(std::min<uint64_t>(max_, (uint64_t{1} << i) - 1));
+        if (seen >= wanted)
+            return static_cast<int64_t>(std::min<uint64_t>(max_, (uint64_t{1} << i) - 1));
     }
     return max();
 }
@@ -88,8 +90,8 @@ bool is_time_like(const json::Value& value) {
     if (!value.is_string()) return false;
     const std::string_view text = value.as_string();
     const auto digit = [&](size_t i) { return text[i] >= '0' && text[i] <= '9'; };
-    return text.size() >= 10 && text.size() <= 40 && digit(0) && digit(1) && digit(2) && digit(3) && text[4] == '-' &&
-           digit(5) && digit(6) && text[7] == '-' && digit(8) && digit(9);
+    return text.size() >= 10 && text.size() <= 40 && digit(0) && digit(1) && digit(2) && digit(3) &&
+           text[4] == '-' && digit(5) && digit(6) && text[7] == '-' && digit(8) && digit(9);
 }
 
 bool is_base64_like(std::string_view text) {
@@ -187,7 +189,8 @@ void ItemSamples::add(const Version& version, const std::vector<std::string>& ke
         ++use.samples;
         use.bytes += bytes;
         use.item_bytes += version.text.size();
-        if (const auto found = walk.pairs.find(where); found != walk.pairs.end()) use.pairs += found->second.size();
+        if (const auto found = walk.pairs.find(where); found != walk.pairs.end())
+            use.pairs += found->second.size();
         if (const auto found = walk.lengths.find(where); found != walk.lengths.end()) {
             use.is_array = true;
             use.lengths.add(found->second);
@@ -214,7 +217,8 @@ void ItemSamples::add(const Version& version, const std::vector<std::string>& ke
     std::map<std::string, std::pair<uint64_t, uint64_t>> members;
     for (const auto& member : parsed->members()) {
         const std::string text = json::to_text(member.value);
-        members["/" + std::string(member.name)] = {siphash(kValueHash, text), text.size() + member.name.size() + 4};
+        members["/" + std::string(member.name)] = {siphash(kValueHash, text),
+                                                   text.size() + member.name.size() + 4};
     }
     if (known.docref_hash == version.docref_hash) {
         ++known.versions;
@@ -226,11 +230,15 @@ void ItemSamples::add(const Version& version, const std::vector<std::string>& ke
             ++known.changed[name];
             if (const auto use = paths_.find(name); use != paths_.end()) ++use->second.changes;
         }
-        known.changed_share_sum += version.text.empty() ? 0 : static_cast<double>(changed) / static_cast<double>(version.text.size());
+        known.changed_share_sum +=
+            version.text.empty()
+                ? 0
+                : static_cast<double>(changed) / static_cast<double>(version.text.size());
         for (const auto& [where, now] : walk.lengths) {
             const auto before = known.lengths.find(where);
             const auto use = paths_.find(where);
-            if (before == known.lengths.end() || use == paths_.end() || before->second == now) continue;
+            if (before == known.lengths.end() || use == paths_.end() || before->second == now)
+                continue;
             ++(now > before->second ? use->second.rises : use->second.falls);
         }
     } else {
@@ -267,7 +275,8 @@ ItemUse ItemSamples::use() const {
     for (const Known& known : versions_) {
         const auto seconds = static_cast<double>(known.last_seconds - known.first_seconds);
         if (known.versions < 3 || seconds < 60 || known.bytes <= known.first_bytes) continue;
-        const double per_day = static_cast<double>(known.bytes - known.first_bytes) / seconds * 86'400;
+        const double per_day =
+            static_cast<double>(known.bytes - known.first_bytes) / seconds * 86'400;
         if (per_day > out.growth_bytes_per_day) {
             out.growth_bytes_per_day = per_day;
             out.growth_item_bytes = static_cast<int64_t>(known.bytes);
@@ -283,11 +292,16 @@ std::vector<PathUse> ItemSamples::paths() const {
         PathUse use;
         use.path = name;
         use.samples = static_cast<int64_t>(path.samples);
-        // Two terms for each different scalar; on average over all items, those without it included.
-        use.terms = count_ == 0 ? 0 : 2.0 * static_cast<double>(path.pairs) / static_cast<double>(count_);
+        // Two terms for each different scalar; on average over all items, those without it
+        // included.
+        use.terms =
+            count_ == 0 ? 0 : 2.0 * static_cast<double>(path.pairs) / static_cast<double>(count_);
         use.changes = static_cast<int64_t>(path.changes);
         // Beyond what is kept: as if the share of new values stayed the same.
-        const double more = path.scalars_when_full == 0 ? 1 : static_cast<double>(path.scalars) / static_cast<double>(path.scalars_when_full);
+        const double more =
+            path.scalars_when_full == 0
+                ? 1
+                : static_cast<double>(path.scalars) / static_cast<double>(path.scalars_when_full);
         use.distinct = static_cast<int64_t>(static_cast<double>(path.distinct.size()) * more);
         use.mean_bytes = static_cast<double>(path.bytes) / static_cast<double>(path.samples);
         use.blob_bytes_max = static_cast<int64_t>(path.blob_max);
@@ -299,7 +313,10 @@ std::vector<PathUse> ItemSamples::paths() const {
             array.p50 = path.lengths.quantile(0.5);
             array.p99 = path.lengths.quantile(0.99);
             array.max = path.lengths.max();
-            array.size_share = path.item_bytes == 0 ? 0 : std::min(1.0, static_cast<double>(path.bytes) / static_cast<double>(path.item_bytes));
+            array.size_share = path.item_bytes == 0
+                                   ? 0
+                                   : std::min(1.0, static_cast<double>(path.bytes) /
+                                                       static_cast<double>(path.item_bytes));
             array.rises = static_cast<int64_t>(path.rises);
             array.falls = static_cast<int64_t>(path.falls);
             array.of_objects = path.objects > 0;
@@ -315,7 +332,8 @@ void ItemSamples::describe_item(HotItem& item) const {
         if (known.docref_hash == 0 || known.id != item.id || known.key != item.key) continue;
         item.bytes = static_cast<int64_t>(known.bytes);
         if (known.versions > 1) {
-            item.changed_share = std::min(1.0, known.changed_share_sum / static_cast<double>(known.versions - 1));
+            item.changed_share =
+                std::min(1.0, known.changed_share_sum / static_cast<double>(known.versions - 1));
             for (const auto& [name, times] : known.changed) item.changed_paths.push_back(name);
         }
         return;

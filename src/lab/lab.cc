@@ -29,17 +29,21 @@ Result<Report> Lab::judge(const json::Value& observations, const Thresholds& lim
 }
 
 Result<Workload> Lab::workload(const json::Value& source) const {
-    if (const json::Value demo = source.member("demo"); demo.is_string()) return demo_workload(demo.as_string());
-    if (const json::Value uploaded = source.member("workload"); uploaded.is_object()) return read_workload(uploaded);
+    if (const json::Value demo = source.member("demo"); demo.is_string())
+        return demo_workload(demo.as_string());
+    if (const json::Value uploaded = source.member("workload"); uploaded.is_object())
+        return read_workload(uploaded);
     const json::Value database = source.member("database");
     const json::Value container = source.member("container");
     if (!database.is_string() || !container.is_string())
         return errors::bad_request(
             R"(A what-if run needs "demo", "workload", or "database" and "container", whose requests were recorded.)");
-    const auto found = engine_.catalog().find_container(database.as_string(), container.as_string());
+    const auto found =
+        engine_.catalog().find_container(database.as_string(), container.as_string());
     if (found == nullptr)
-        return errors::resource_not_found("There is no container '" + std::string(container.as_string()) + "' in the database '" +
-                                          std::string(database.as_string()) + "'.");
+        return errors::resource_not_found(
+            "There is no container '" + std::string(container.as_string()) + "' in the database '" +
+            std::string(database.as_string()) + "'.");
     return recorded(*found);
 }
 

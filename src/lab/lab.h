@@ -17,7 +17,10 @@ namespace orrery::lab {
 class Lab {
 public:
     Lab(engine::Engine& engine, Recorder& recorder)
-        : engine_(engine), recorder_(recorder), ranking_(engine.store(), engine.clock()), what_if_(engine.clock()) {}
+        : engine_(engine),
+          recorder_(recorder),
+          ranking_(engine.store(), engine.clock()),
+          what_if_(engine.clock()) {}
 
     /// What the rules say about all containers, or about one.
     Result<Report> report(const catalog::Container* only, const Thresholds& limits);

@@ -16,9 +16,12 @@ constexpr int64_t kKeyHours = 24;
 constexpr size_t kKeys = 200;
 constexpr int64_t kMinutes = 60;
 
-double ru(int64_t units) { return static_cast<double>(units) / static_cast<double>(meter::kUnitsPerRu); }
+double ru(int64_t units) {
+    return static_cast<double>(units) / static_cast<double>(meter::kUnitsPerRu);
+}
 
-void observe_definition(const engine::Engine& engine, const catalog::Container& container, Observation& out) {
+void observe_definition(const engine::Engine& engine, const catalog::Container& container,
+                        Observation& out) {
     out.database = container.database->id;
     out.container = container.id;
     out.consistency = engine::consistency_name(engine.account().default_consistency());
@@ -33,7 +36,9 @@ void observe_definition(const engine::Engine& engine, const catalog::Container& 
         auto offer = catalog.offer_of(container.rid_text);
         throughput.shared = offer == nullptr;
         if (offer == nullptr) offer = catalog.offer_of(container.database->rid.text());
-        throughput.mode = offer == nullptr ? "none" : offer->is_autoscale() ? "autoscale" : "manual";
+        throughput.mode = offer == nullptr        ? "none"
+                          : offer->is_autoscale() ? "autoscale"
+                                                  : "manual";
         if (offer != nullptr) throughput.ru = offer->value();
     }
     out.throughput = throughput;
@@ -41,14 +46,16 @@ void observe_definition(const engine::Engine& engine, const catalog::Container& 
     neighbours.shared_throughput = catalog.offer_of(container.database->rid.text()) != nullptr;
     for (const auto& other : catalog.all_containers()) {
         if (other->database->rid.text() != container.database->rid.text()) continue;
-        if (catalog.offer_of(other->rid_text) == nullptr && neighbours.shared_throughput) ++neighbours.shared_containers;
-        if (other->settings->key.paths == container.settings->key.paths) neighbours.same_key.push_back(other->id);
+        if (catalog.offer_of(other->rid_text) == nullptr && neighbours.shared_throughput)
+            ++neighbours.shared_containers;
+        if (other->settings->key.paths == container.settings->key.paths)
+            neighbours.same_key.push_back(other->id);
     }
     out.neighbours = std::move(neighbours);
 }
 
-Status observe_ranges(const engine::Engine& engine, const Recorder& recorder, const catalog::Container& container,
-                      Observation& out) {
+Status observe_ranges(const engine::Engine& engine, const Recorder& recorder,
+                      const catalog::Container& container, Observation& out) {
     const auto view = engine.store().view();
     const int64_t to = engine.clock().wall_seconds() / 60 + 1;
     for (const auto& range : container.ranges->ranges) {
@@ -60,15 +67,17 @@ Status observe_ranges(const engine::Engine& engine, const Recorder& recorder, co
         use.bytes = size.bytes;
         out.items += size.items;
         out.bytes += size.bytes;
-        for (const auto& minute : recorder.minutes({container.rid.whole(), range.number}, to - kMinutes, to))
-            use.minutes.push_back({ru(minute.charge_units), ru(minute.peak_units), minute.requests, minute.throttled});
+        for (const auto& minute :
+             recorder.minutes({container.rid.whole(), range.number}, to - kMinutes, to))
+            use.minutes.push_back({ru(minute.charge_units), ru(minute.peak_units), minute.requests,
+                                   minute.throttled});
         out.ranges.push_back(std::move(use));
     }
     return {};
 }
 
-Status observe_keys(const Recorder& recorder, StorageRanking& ranking, const catalog::Container& container,
-                    Observation& out) {
+Status observe_keys(const Recorder& recorder, StorageRanking& ranking,
+                    const catalog::Container& container, Observation& out) {
     const auto top = recorder.top_keys(container.rid.whole(), kKeyHours, kKeys);
     if (!top.keys.empty()) {
         KeyUse use;
@@ -78,7 +87,8 @@ Status observe_keys(const Recorder& recorder, StorageRanking& ranking, const cat
         use.grown_bytes = static_cast<double>(top.grown_bytes);
         use.seconds = std::min<double>(kKeyHours * 3600, out.observed_seconds);
         for (const auto& key : top.keys)
-            use.top.push_back({key.key, ru(key.weight), ru(key.error), static_cast<double>(key.extra.writes),
+            use.top.push_back({key.key, ru(key.weight), ru(key.error),
+                               static_cast<double>(key.extra.writes),
                                static_cast<double>(key.extra.bytes)});
         out.keys = std::move(use);
     }
@@ -92,19 +102,21 @@ Status observe_keys(const Recorder& recorder, StorageRanking& ranking, const cat
     keys.lorenz = sizes.spread.lorenz;
     keys.level_distinct = sizes.spread.level_distinct;
     keys.second_level_share = sizes.spread.second_level_share;
-    for (const auto& entry : sizes.largest) keys.largest.push_back({entry.key, entry.items, entry.bytes});
+    for (const auto& entry : sizes.largest)
+        keys.largest.push_back({entry.key, entry.items, entry.bytes});
     out.storage_keys = std::move(keys);
     return {};
 }
 
-void observe_pairs(const engine::Engine& engine, const Recorder& recorder, const catalog::Container& container,
-                   Observation& out) {
+void observe_pairs(const engine::Engine& engine, const Recorder& recorder,
+                   const catalog::Container& container, Observation& out) {
     const auto containers = engine.catalog().all_containers();
     const auto counters = recorder.counters();
     for (const auto& pair : recorder.pairs(container.rid.whole())) {
-        const auto second = std::find_if(containers.begin(), containers.end(), [&](const catalog::ContainerPtr& one) {
-            return one->rid.whole() == pair.second_container;
-        });
+        const auto second = std::find_if(containers.begin(), containers.end(),
+                                         [&](const catalog::ContainerPtr& one) {
+                                             return one->rid.whole() == pair.second_container;
+                                         });
         if (second == containers.end()) continue;
         PairUse use;
         use.first = container.id + " " + std::string(engine::operation_name(pair.first));
@@ -114,8 +126,10 @@ void observe_pairs(const engine::Engine& engine, const Recorder& recorder, const
         use.second_ru = ru(pair.units);
         for (const auto& [key, counter] : counters) {
             if (key.container != pair.second_container) continue;
-            if (key.operation == OperationClass::kRead) use.second_reads += static_cast<int64_t>(counter.requests);
-            if (key.operation == OperationClass::kCreate || key.operation == OperationClass::kReplace ||
+            if (key.operation == OperationClass::kRead)
+                use.second_reads += static_cast<int64_t>(counter.requests);
+            if (key.operation == OperationClass::kCreate ||
+                key.operation == OperationClass::kReplace ||
                 key.operation == OperationClass::kUpsert || key.operation == OperationClass::kPatch)
                 use.second_writes += static_cast<int64_t>(counter.requests);
         }
@@ -139,11 +153,13 @@ std::vector<index::PathStep> steps_of(std::string_view path) {
 }  // namespace
 
 Result<Observation> observe_container(const engine::Engine& engine, const Recorder& recorder,
-                                      StorageRanking& ranking, const catalog::Container& container) {
+                                      StorageRanking& ranking,
+                                      const catalog::Container& container) {
     Observation out;
     observe_definition(engine, container, out);
     // Its life so far; the recorder puts the ages of reads into relation to it.
-    out.read_ages = ReadAges{.life_seconds = static_cast<double>(engine.clock().wall_seconds() - container.version.ts)};
+    out.read_ages = ReadAges{
+        .life_seconds = static_cast<double>(engine.clock().wall_seconds() - container.version.ts)};
     recorder.describe(container.rid.whole(), out);
     TRY_STATUS(observe_ranges(engine, recorder, container, out));
     TRY_STATUS(observe_keys(recorder, ranking, container, out));

@@ -16,8 +16,8 @@ namespace ast = query::ast;
 constexpr size_t kTextBytesMax = 2000;
 
 bool is_constant(Tok kind) {
-    return kind == Tok::kNumber || kind == Tok::kString || kind == Tok::kTrue || kind == Tok::kFalse ||
-           kind == Tok::kNull;
+    return kind == Tok::kNumber || kind == Tok::kString || kind == Tok::kTrue ||
+           kind == Tok::kFalse || kind == Tok::kNull;
 }
 
 void add_once(std::vector<std::string>& list, std::string value) {
@@ -26,17 +26,20 @@ void add_once(std::vector<std::string>& list, std::string value) {
 
 /// Functions that a look-up in the index decides.
 bool is_served(std::string_view name) {
-    static constexpr std::array kServed = {"IS_DEFINED", "IS_NULL",     "IS_BOOL",     "IS_NUMBER",     "IS_STRING",
-                                           "IS_ARRAY",   "IS_OBJECT",   "IS_PRIMITIVE", "STARTSWITH",    "ENDSWITH",
-                                           "CONTAINS",   "STRINGEQUALS", "REGEXMATCH",  "ARRAY_CONTAINS", "ST_WITHIN",
-                                           "ST_DISTANCE", "ST_INTERSECTS", "IS_INTEGER", "IS_FINITE_NUMBER"};
+    static constexpr std::array kServed = {
+        "IS_DEFINED",  "IS_NULL",       "IS_BOOL",      "IS_NUMBER",       "IS_STRING",
+        "IS_ARRAY",    "IS_OBJECT",     "IS_PRIMITIVE", "STARTSWITH",      "ENDSWITH",
+        "CONTAINS",    "STRINGEQUALS",  "REGEXMATCH",   "ARRAY_CONTAINS",  "ST_WITHIN",
+        "ST_DISTANCE", "ST_INTERSECTS", "IS_INTEGER",   "IS_FINITE_NUMBER"};
     return std::any_of(kServed.begin(), kServed.end(),
                        [name](const char* served) { return equals_ignore_case(name, served); });
 }
 
 bool is_aggregate(std::string_view name) {
-    static constexpr std::array kNames = {"COUNT", "SUM", "AVG", "MIN", "MAX", "COUNTIF", "MAKELIST", "MAKESET"};
-    return std::any_of(kNames.begin(), kNames.end(), [name](const char* one) { return equals_ignore_case(name, one); });
+    static constexpr std::array kNames = {"COUNT", "SUM",     "AVG",      "MIN",
+                                          "MAX",   "COUNTIF", "MAKELIST", "MAKESET"};
+    return std::any_of(kNames.begin(), kNames.end(),
+                       [name](const char* one) { return equals_ignore_case(name, one); });
 }
 
 class ShapeReader {
@@ -46,7 +49,8 @@ public:
         if (alias_.empty() && !query.sources.empty()) {
             const auto& source = query.sources[0];
             alias_ = source.alias;
-            if (alias_.empty() && source.collection != nullptr && source.collection->kind == ast::ExprKind::kIdentifier)
+            if (alias_.empty() && source.collection != nullptr &&
+                source.collection->kind == ast::ExprKind::kIdentifier)
                 alias_ = source.collection->name;
         }
         // What JOINs iterate over is a path of the item, too.
@@ -63,7 +67,8 @@ public:
         }
         for (const auto& key : query.order_by)
             if (const std::string path = path_of(*key.expr); !path.empty())
-                out.order_paths.push_back(path + (key.direction == ast::Direction::kDescending ? " DESC" : " ASC"));
+                out.order_paths.push_back(
+                    path + (key.direction == ast::Direction::kDescending ? " DESC" : " ASC"));
         for (const auto* key : query.group_by) project(*key, out);
         for (const auto& item : query.items) project(*item.expr, out);
         if (query.value != nullptr) project(*query.value, out);
@@ -97,11 +102,14 @@ private:
                            [this](const ast::Expr* arg) { return mentions_item(*arg); });
     }
     static bool is_fixed(const ast::Expr& expr) {
-        if (expr.kind == ast::ExprKind::kLiteral || expr.kind == ast::ExprKind::kParameter) return true;
-        return expr.kind == ast::ExprKind::kUnary && expr.args.size() == 1 && is_fixed(*expr.args[0]);
+        if (expr.kind == ast::ExprKind::kLiteral || expr.kind == ast::ExprKind::kParameter)
+            return true;
+        return expr.kind == ast::ExprKind::kUnary && expr.args.size() == 1 &&
+               is_fixed(*expr.args[0]);
     }
     void filter(const ast::Expr& expr, QueryShape& out) {
-        if (const std::string path = path_of(expr); !path.empty()) return add_once(out.filter_paths, path);
+        if (const std::string path = path_of(expr); !path.empty())
+            return add_once(out.filter_paths, path);
         if (expr.kind == ast::ExprKind::kCall && !is_served(expr.name) && mentions_item(expr))
             add_once(out.scan_functions, to_upper(expr.name));
         for (const auto* arg : expr.args) filter(*arg, out);
@@ -109,17 +117,20 @@ private:
     }
     void conjuncts(const ast::Expr& expr, QueryShape& out) {
         if (expr.kind != ast::ExprKind::kBinary) return;
-        if (std::all_of(expr.ops.begin(), expr.ops.end(), [](ast::Op op) { return op == ast::Op::kAnd; })) {
+        if (std::all_of(expr.ops.begin(), expr.ops.end(),
+                        [](ast::Op op) { return op == ast::Op::kAnd; })) {
             for (const auto* arg : expr.args) conjuncts(*arg, out);
             return;
         }
         if (expr.ops.size() != 1 || expr.ops[0] != ast::Op::kEqual) return;
         for (const size_t side : {0U, 1U})
-            if (const std::string path = path_of(*expr.args[side]); !path.empty() && is_fixed(*expr.args[1 - side]))
+            if (const std::string path = path_of(*expr.args[side]);
+                !path.empty() && is_fixed(*expr.args[1 - side]))
                 add_once(out.equality_paths, path);
     }
     void project(const ast::Expr& expr, QueryShape& out) {
-        if (const std::string path = path_of(expr); !path.empty()) return add_once(out.projected_paths, path);
+        if (const std::string path = path_of(expr); !path.empty())
+            return add_once(out.projected_paths, path);
         if (expr.kind == ast::ExprKind::kCall && is_aggregate(expr.name)) out.aggregates = true;
         for (const auto* arg : expr.args) project(*arg, out);
     }
@@ -145,22 +156,26 @@ std::string normalized_query(std::string_view text) {
         const query::Token token = lexer.next();
         if (token.kind == Tok::kEnd || token.kind == Tok::kError) break;
         // A name in brackets says which property; it is no constant.
-        const bool constant = is_constant(token.kind) && !(token.kind == Tok::kString && before == Tok::kOpenBracket);
+        const bool constant =
+            is_constant(token.kind) && !(token.kind == Tok::kString && before == Tok::kOpenBracket);
         // A list of constants is one.
         if (constant && out.ends_with("?,")) {
             out.pop_back();
             before = token.kind;
             continue;
         }
-        const bool tight = token.kind == Tok::kComma || token.kind == Tok::kDot || token.kind == Tok::kCloseParen ||
-                           token.kind == Tok::kOpenBracket || token.kind == Tok::kCloseBracket ||
-                           before == Tok::kDot || before == Tok::kOpenParen || before == Tok::kOpenBracket ||
-                           before == Tok::kEnd || (token.kind == Tok::kOpenParen && before == Tok::kIdentifier);
+        const bool tight = token.kind == Tok::kComma || token.kind == Tok::kDot ||
+                           token.kind == Tok::kCloseParen || token.kind == Tok::kOpenBracket ||
+                           token.kind == Tok::kCloseBracket || before == Tok::kDot ||
+                           before == Tok::kOpenParen || before == Tok::kOpenBracket ||
+                           before == Tok::kEnd ||
+                           (token.kind == Tok::kOpenParen && before == Tok::kIdentifier);
         if (!tight) out += ' ';
         if (constant) {
             out += '?';
         } else if (token.kind >= Tok::kAnd) {
-            for (const char c : token.text) out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+            for (const char c : token.text)
+                out += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
         } else {
             out += token.text;
         }
@@ -172,8 +187,8 @@ std::string normalized_query(std::string_view text) {
 uint64_t shape_hash(std::string_view text) {
     constexpr SipKey kShapeHash{0x6c616273, 0x68617065};
     const auto is_name = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '@' ||
-               static_cast<unsigned char>(c) >= 0x80;
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '$' || c == '@' || static_cast<unsigned char>(c) >= 0x80;
     };
     thread_local std::string out;
     out.clear();

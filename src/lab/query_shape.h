@@ -17,7 +17,8 @@ struct QueryShape {
     std::vector<std::string> filter_paths;
     std::vector<std::string> order_paths;  ///< "/a ASC"
     std::vector<std::string> projected_paths;
-    std::vector<std::string> scan_functions;  ///< called in the filter over the item, not served by an index
+    std::vector<std::string>
+        scan_functions;  ///< called in the filter over the item, not served by an index
 };
 
 /// A query's text with `?` for constants, blanks and letter case of words made alike.

@@ -111,10 +111,12 @@ bool Recorder::wants_sample(const engine::RequestRecord& record) {
         ring.samples = 0;
         ring.shapes = 0;
     }
-    // A shape that this thread has not seen lately: without a sample its queries could not be counted.
+    // A shape that this thread has not seen lately: without a sample its queries could not be
+    // counted.
     if (record.query_hash != 0 && ring.shapes < kSamplesMax) {
-        const uint64_t mark = record.query_hash ^ record.container ^
-                              static_cast<uint64_t>(record.wall_seconds / kQuerySeenSeconds) * 0x9E3779B97F4A7C15ULL;
+        const uint64_t mark =
+            record.query_hash ^ record.container ^
+            static_cast<uint64_t>(record.wall_seconds / kQuerySeenSeconds) * 0x9E3779B97F4A7C15ULL;
         uint64_t& seen = ring.seen_queries[mark % ring.seen_queries.size()];
         if (seen != mark) {
             seen = mark;
@@ -125,7 +127,8 @@ bool Recorder::wants_sample(const engine::RequestRecord& record) {
     if (ring.samples >= kSamplesMax) return false;
     bool wanted = ++ring.counter % ring.stride == 0;
     // The same items every time: their versions can be compared.
-    if (record.writes > 0 && record.docref_hash != 0) wanted = wanted || record.docref_hash % ring.stride == 0;
+    if (record.writes > 0 && record.docref_hash != 0)
+        wanted = wanted || record.docref_hash % ring.stride == 0;
     ring.samples += wanted ? 1 : 0;
     return wanted;
 }
@@ -133,7 +136,8 @@ bool Recorder::wants_sample(const engine::RequestRecord& record) {
 void Recorder::observe_sample(engine::RequestSample sample) {
     const std::lock_guard lock(samples_mutex_);
     // Those of queries are few, and records wait for them.
-    if (samples_.size() < kSamplesQueued || sample.query != nullptr) samples_.push_back(std::move(sample));
+    if (samples_.size() < kSamplesQueued || sample.query != nullptr)
+        samples_.push_back(std::move(sample));
 }
 
 void Recorder::run() {
@@ -233,7 +237,8 @@ Insight& Recorder::insight(const engine::RequestRecord& record) const {
     if (fresh && insights_.size() > limits_.insights) {
         auto oldest = insights_.end();
         for (auto it = insights_.begin(); it != insights_.end(); ++it)
-            if (it != place && (oldest == insights_.end() || it->second.last_seconds() < oldest->second.last_seconds()))
+            if (it != place && (oldest == insights_.end() ||
+                                it->second.last_seconds() < oldest->second.last_seconds()))
                 oldest = it;
         insights_.erase(oldest);
     }
@@ -247,8 +252,10 @@ void Recorder::apply_sequence(const engine::RequestRecord& record) const {
         LastRequest& last = last_requests_[record.connection % kLastRequests];
         const bool same = last.connection == record.connection;
         const bool soon = same && now_ms - last.at_ms <= kTogetherMs && now_ms >= last.at_ms;
-        const bool reads = record.operation == OperationClass::kRead || record.operation == OperationClass::kQuery;
-        if (soon && reads && (last.container != record.container || record.operation == OperationClass::kRead)) {
+        const bool reads =
+            record.operation == OperationClass::kRead || record.operation == OperationClass::kQuery;
+        if (soon && reads &&
+            (last.container != record.container || record.operation == OperationClass::kRead)) {
             const PairKey key{last.container, last.operation, record.container, record.operation};
             if (pairs_.size() < kPairsMax || pairs_.contains(key)) {
                 auto& pair = pairs_[key];
@@ -256,20 +263,24 @@ void Recorder::apply_sequence(const engine::RequestRecord& record) const {
                 pair.second += record.charge.units;
             }
         }
-        const bool goes_on = same && record.operation == OperationClass::kQuery && !record.continued &&
-                             last.operation == OperationClass::kQuery && last.container == record.container &&
+        const bool goes_on = same && record.operation == OperationClass::kQuery &&
+                             !record.continued && last.operation == OperationClass::kQuery &&
+                             last.container == record.container &&
                              last.key_hash == record.key_hash && record.key_hash != 0 &&
                              now_ms - last.burst_ms <= kTogetherMs && now_ms >= last.burst_ms;
         const uint32_t burst = goes_on ? last.burst + 1 : 1;
         const int64_t burst_ms = goes_on ? last.burst_ms : now_ms;
         if (burst >= 3) insight(record).burst(record.key_text(), burst == 3);
-        last = {record.connection, record.container, now_ms, record.operation, record.key_hash, burst_ms, burst};
+        last = {record.connection, record.container, now_ms, record.operation,
+                record.key_hash,   burst_ms,         burst};
     }
     if (record.correlation != 0 && record.writes > 0 && record.key_hash != 0) {
         Related& related = related_[record.correlation % kLastRequests];
-        const bool same = related.correlation == record.correlation && now_ms - related.at_ms <= kTogetherMs;
+        const bool same =
+            related.correlation == record.correlation && now_ms - related.at_ms <= kTogetherMs;
         if (!same) {
-            related = {record.correlation, now_ms, record.key_hash, false, std::string(record.key_text())};
+            related = {record.correlation, now_ms, record.key_hash, false,
+                       std::string(record.key_text())};
             insight(record).correlated_group();
         } else if (related.key_hash != record.key_hash && !related.several) {
             related.several = true;
@@ -301,8 +312,9 @@ std::vector<TracedRequest> Recorder::trace(uint64_t container) const {
     const auto found = insights_.find(container);
     if (found == insights_.end()) return {};
     std::vector<TracedRequest> out(found->second.trace().begin(), found->second.trace().end());
-    std::stable_sort(out.begin(), out.end(),
-                     [](const TracedRequest& a, const TracedRequest& b) { return a.wall_ms < b.wall_ms; });
+    std::stable_sort(out.begin(), out.end(), [](const TracedRequest& a, const TracedRequest& b) {
+        return a.wall_ms < b.wall_ms;
+    });
     return out;
 }
 
@@ -316,7 +328,8 @@ std::vector<Recorder::Pair> Recorder::pairs(uint64_t container) const {
     return out;
 }
 
-void Recorder::note_feed_use(uint64_t container, const std::string& consumer, int64_t read, int64_t used, double ru) {
+void Recorder::note_feed_use(uint64_t container, const std::string& consumer, int64_t read,
+                             int64_t used, double ru) {
     const std::lock_guard lock(state_mutex_);
     if (feeds_.size() >= limits_.containers && !feeds_.contains(container)) return;
     auto& feeds = feeds_[container];

@@ -9,11 +9,13 @@ namespace orrery::lab {
 namespace {
 
 TEST(QueryShape, ConstantsAreNoPartOfIt) {
-    EXPECT_EQ(normalized_query("select  *\nfrom c where c.a=1 and c.b  = 'x'"), "SELECT * FROM c WHERE c.a = ? AND c.b = ?");
+    EXPECT_EQ(normalized_query("select  *\nfrom c where c.a=1 and c.b  = 'x'"),
+              "SELECT * FROM c WHERE c.a = ? AND c.b = ?");
     EXPECT_EQ(normalized_query("SELECT c.id FROM c WHERE c.a IN (1, 2,3) AND c[\"b c\"] = @p"),
               "SELECT c.id FROM c WHERE c.a IN (?) AND c[\"b c\"] = @p");
     EXPECT_EQ(normalized_query("SELECT VALUE COUNT(1) FROM c"), "SELECT VALUE COUNT(?) FROM c");
-    EXPECT_EQ(normalized_query("SELECT * FROM c WHERE c.ok = true AND c.n = -5"), "SELECT * FROM c WHERE c.ok = ? AND c.n = - ?");
+    EXPECT_EQ(normalized_query("SELECT * FROM c WHERE c.ok = true AND c.n = -5"),
+              "SELECT * FROM c WHERE c.ok = ? AND c.n = - ?");
     EXPECT_EQ(normalized_query(""), "");
     EXPECT_LE(normalized_query(std::string(100'000, 'x')).size(), 110'000u);
 }
@@ -36,7 +38,8 @@ QueryShape shape(const std::string& text) {
 }
 
 TEST(QueryShape, PathsByUse) {
-    const QueryShape one = shape("SELECT c.id, c.a.b FROM c WHERE c.pk = 'x' AND (c.n > 5 OR c.m = 1) ORDER BY c.t DESC");
+    const QueryShape one = shape(
+        "SELECT c.id, c.a.b FROM c WHERE c.pk = 'x' AND (c.n > 5 OR c.m = 1) ORDER BY c.t DESC");
     EXPECT_EQ(one.equality_paths, (std::vector<std::string>{"/pk"}));
     EXPECT_EQ(one.filter_paths, (std::vector<std::string>{"/pk", "/n", "/m"}));
     EXPECT_EQ(one.order_paths, (std::vector<std::string>{"/t DESC"}));
@@ -47,11 +50,13 @@ TEST(QueryShape, PathsByUse) {
 }
 
 TEST(QueryShape, FunctionsThatNoIndexServes) {
-    EXPECT_EQ(shape("SELECT * FROM c WHERE lower(c.name) = 'x'").scan_functions, (std::vector<std::string>{"LOWER"}));
+    EXPECT_EQ(shape("SELECT * FROM c WHERE lower(c.name) = 'x'").scan_functions,
+              (std::vector<std::string>{"LOWER"}));
     EXPECT_TRUE(shape("SELECT * FROM c WHERE STARTSWITH(c.name, 'x')").scan_functions.empty());
     EXPECT_TRUE(shape("SELECT * FROM c WHERE c.name = UPPER('x')").scan_functions.empty());
-    EXPECT_EQ(shape("SELECT VALUE c FROM c JOIN t IN c.tags WHERE UPPER(t.name) = 'X'").scan_functions,
-              (std::vector<std::string>{"UPPER"}));
+    EXPECT_EQ(
+        shape("SELECT VALUE c FROM c JOIN t IN c.tags WHERE UPPER(t.name) = 'X'").scan_functions,
+        (std::vector<std::string>{"UPPER"}));
 }
 
 TEST(ItemSamples, LooksOfIdsTimesAndBlobs) {
@@ -73,7 +78,8 @@ TEST(ItemSamples, LooksOfIdsTimesAndBlobs) {
 TEST(ItemSamples, SpaceIsBounded) {
     ItemSamples samples;
     for (uint64_t i = 0; i < 3000; ++i) {
-        const std::string text = R"({"id":")" + std::to_string(i) + R"(","p)" + std::to_string(i) + R"(":1,"v":)" + std::to_string(i) + "}";
+        const std::string text = R"({"id":")" + std::to_string(i) + R"(","p)" + std::to_string(i) +
+                                 R"(":1,"v":)" + std::to_string(i) + "}";
         samples.add({i + 1, 1'700'000'000, "[\"k\"]", std::to_string(i), text, false}, {"/pk"});
     }
     EXPECT_LE(samples.paths().size(), ItemSamples::kPathsMax);
@@ -89,7 +95,10 @@ TEST(ItemSamples, ChangesFromVersionToVersion) {
     ItemSamples samples;
     const std::string large(10'000, 'x');
     for (int i = 0; i < 5; ++i)
-        samples.add({7, 1'700'000'000 + i, "[\"a\"]", "p", R"({"id":"p","bio":")" + large + R"(","seen":)" + std::to_string(i) + "}", i > 0}, {});
+        samples.add(
+            {7, 1'700'000'000 + i, "[\"a\"]", "p",
+             R"({"id":"p","bio":")" + large + R"(","seen":)" + std::to_string(i) + "}", i > 0},
+            {});
     HotItem item;
     item.key = "[\"a\"]";
     item.id = "p";

@@ -56,13 +56,15 @@ Result<std::string> key_text_of(const storage::View& view, const catalog::Contai
 
 void StorageRanking::Buckets::add(uint64_t bytes) {
     // Twelve buckets for each doubling.
-    const auto at = bytes < 1 ? size_t{0} : static_cast<size_t>(std::log2(static_cast<double>(bytes)) * 12) + 1;
+    const auto at =
+        bytes < 1 ? size_t{0} : static_cast<size_t>(std::log2(static_cast<double>(bytes)) * 12) + 1;
     auto& bucket = buckets[std::min(at, kCount - 1)];
     ++bucket.first;
     bucket.second += bytes;
 }
 
-void StorageRanking::note_size(const catalog::Container& container, const std::string& epk, int64_t bytes, Walk& walk) {
+void StorageRanking::note_size(const catalog::Container& container, const std::string& epk,
+                               int64_t bytes, Walk& walk) {
     if (bytes <= 0) return;
     walk.sizes.add(static_cast<uint64_t>(bytes));
     const size_t levels = container.settings->key.level_count();
@@ -72,7 +74,8 @@ void StorageRanking::note_size(const catalog::Container& container, const std::s
         walk.level_distinct.resize(levels);
         for (size_t level = 0; level < levels; ++level) {
             const size_t size = (level + 1) * kHashBytes;
-            if (walk.last_epk.empty() || walk.last_epk.compare(0, size, epk, 0, size) != 0) ++walk.level_distinct[level];
+            if (walk.last_epk.empty() || walk.last_epk.compare(0, size, epk, 0, size) != 0)
+                ++walk.level_distinct[level];
         }
         if (epk.size() >= 2 * kHashBytes) {
             const std::string_view second = std::string_view(epk).substr(kHashBytes, kHashBytes);
@@ -94,7 +97,8 @@ StorageRanking::Spread StorageRanking::spread_of(const Walk& walk) {
     if (keys == 0 || bytes == 0) return out;
     if (walk.second_levels.total() > 0) {
         const auto top = walk.second_levels.top(1);
-        out.second_level_share = static_cast<double>(top[0].weight - top[0].error) / static_cast<double>(walk.second_levels.total());
+        out.second_level_share = static_cast<double>(top[0].weight - top[0].error) /
+                                 static_cast<double>(walk.second_levels.total());
     }
     // The Lorenz curve goes straight through each bucket.
     double seen_keys = 0;

@@ -31,7 +31,7 @@ public:
         int64_t median_bytes = 0;
         int64_t p95_bytes = 0;
         double gini = 0;
-        std::vector<double> lorenz;           ///< share of bytes in the smallest 0 %, 10 %, … 100 %
+        std::vector<double> lorenz;  ///< share of bytes in the smallest 0 %, 10 %, … 100 %
         std::vector<int64_t> level_distinct;  ///< hierarchical keys: different prefixes
         double second_level_share = 0;        ///< of bytes, under its most frequent value
     };
@@ -72,7 +72,8 @@ private:
         std::vector<Entry> heap;  // smallest first
     };
 
-    static void note_size(const catalog::Container& container, const std::string& epk, int64_t bytes, Walk& walk);
+    static void note_size(const catalog::Container& container, const std::string& epk,
+                          int64_t bytes, Walk& walk);
     static Spread spread_of(const Walk& walk);
     Status walk_on(const catalog::Container& container, Walk& walk, int64_t deadline_us);
     Status walk_range(const storage::View& view, const catalog::Container& container,

@@ -155,8 +155,9 @@ int Commands::State::run_bench_command() {
 
 int Commands::State::run_lab_command() {
     if (!lab_options.file.empty()) return run_lab_report(lab_options, nullptr);
-    return with_account(
-        [&](const AccountClient::Shared& account) { return run_lab_report(lab_options, &account); });
+    return with_account([&](const AccountClient::Shared& account) {
+        return run_lab_report(lab_options, &account);
+    });
 }
 
 int Commands::State::run_top_command() {

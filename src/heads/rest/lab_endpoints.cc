@@ -18,7 +18,8 @@ Result<catalog::ContainerPtr> named_container(const Call& call) {
     const auto& ids = call.route.ids;
     auto container = call.engine.catalog().find_container(ids[1], ids[2]);
     if (container == nullptr)
-        return errors::resource_not_found("There is no container '" + ids[2] + "' in the database '" + ids[1] + "'.");
+        return errors::resource_not_found("There is no container '" + ids[2] +
+                                          "' in the database '" + ids[1] + "'.");
     return container;
 }
 
@@ -46,10 +47,12 @@ Status reply_report(const CallPtr& call, const lab::Report& report) {
     } else if (format == "html") {
         reply_text(call, lab::report_html(report), "text/html; charset=utf-8");
     } else if (format == "json") {
-        const bool whole = target_parameter(call->request().target, "observations").value_or("false") == "true";
+        const bool whole =
+            target_parameter(call->request().target, "observations").value_or("false") == "true";
         reply(call, Answer{}, lab::report_json(report, whole));
     } else {
-        return Status(errors::bad_request("The parameter 'format' must be 'json', 'md' or 'html'."));
+        return Status(
+            errors::bad_request("The parameter 'format' must be 'json', 'md' or 'html'."));
     }
     return {};
 }
@@ -121,13 +124,15 @@ Status container_feed_use(const CallPtr& call) {
     const json::Value read = body->value.member("read");
     const json::Value used = body->value.member("used");
     const json::Value charge = body->value.member("requestCharge");
-    if (!consumer.is_string() || consumer.as_string().empty() || consumer.as_string().size() > 255 || !read.is_number() ||
-        !used.is_number() || read.as_double() < 0 || read.as_double() > 1e12 || used.as_double() < 0 ||
+    if (!consumer.is_string() || consumer.as_string().empty() ||
+        consumer.as_string().size() > 255 || !read.is_number() || !used.is_number() ||
+        read.as_double() < 0 || read.as_double() > 1e12 || used.as_double() < 0 ||
         used.as_double() > read.as_double())
         return Status(errors::bad_request(
             R"(The body must be {"consumer":"name","read":changes,"used":of them,"requestCharge":RU}.)"));
     call->lab->recorder().note_feed_use(container->rid.whole(), std::string(consumer.as_string()),
-                                        static_cast<int64_t>(read.as_double()), static_cast<int64_t>(used.as_double()),
+                                        static_cast<int64_t>(read.as_double()),
+                                        static_cast<int64_t>(used.as_double()),
                                         charge.is_number() ? std::max(0.0, charge.as_double()) : 0);
     reply(call, Answer{}, "{}");
     return {};
@@ -137,7 +142,10 @@ Status account_demos(const CallPtr& call) {
     lab::JsonText out;
     out.begin_array();
     for (const auto& demo : lab::demos()) {
-        out.begin_object().member("name", demo.name).member("title", demo.title).member("text", demo.text);
+        out.begin_object()
+            .member("name", demo.name)
+            .member("title", demo.title)
+            .member("text", demo.text);
         out.member("throughput", demo.throughput).name("candidates").begin_array();
         for (const auto& candidate : demo.candidates) {
             out.begin_array();
@@ -151,12 +159,14 @@ Status account_demos(const CallPtr& call) {
     return {};
 }
 
-Result<double> scale_of(const json::Value& scale, std::string_view name, double fallback, double min, double max) {
+Result<double> scale_of(const json::Value& scale, std::string_view name, double fallback,
+                        double min, double max) {
     const json::Value value = scale.member(name);
     if (value.is_undefined()) return fallback;
     if (!value.is_number() || value.as_double() < min || value.as_double() > max)
-        return errors::bad_request("'scale." + std::string(name) + "' must be a number from " + std::to_string(static_cast<int64_t>(min)) +
-                                   " to " + std::to_string(static_cast<int64_t>(max)) + ".");
+        return errors::bad_request("'scale." + std::string(name) + "' must be a number from " +
+                                   std::to_string(static_cast<int64_t>(min)) + " to " +
+                                   std::to_string(static_cast<int64_t>(max)) + ".");
     return value.as_double();
 }
 
@@ -169,14 +179,21 @@ Status account_what_if(const CallPtr& call) {
     TRY(request.scale.traffic, scale_of(scale, "traffic", 1, 0.001, lab::Scale::kTrafficMax));
     TRY(const double throughput, scale_of(scale, "throughput", 400, 400, 1'000'000));
     request.scale.throughput = static_cast<int64_t>(throughput) / 100 * 100;
-    if (const json::Value candidates = body->value.member("candidates"); !candidates.is_undefined()) {
-        const auto wrong = [] { return Status(errors::bad_request(R"('candidates' must be like [["/a"],["/a","/b"]].)")); };
+    if (const json::Value candidates = body->value.member("candidates");
+        !candidates.is_undefined()) {
+        const auto wrong = [] {
+            return Status(
+                errors::bad_request(R"('candidates' must be like [["/a"],["/a","/b"]].)"));
+        };
         if (!candidates.is_array()) return wrong();
         for (const auto& candidate : candidates.elements()) {
-            if (!candidate.is_array() || candidate.elements().empty() || candidate.elements().size() > 3) return wrong();
+            if (!candidate.is_array() || candidate.elements().empty() ||
+                candidate.elements().size() > 3)
+                return wrong();
             std::vector<std::string> paths;
             for (const auto& path : candidate.elements()) {
-                if (!path.is_string() || path.as_string().size() < 2 || path.as_string()[0] != '/') return wrong();
+                if (!path.is_string() || path.as_string().size() < 2 || path.as_string()[0] != '/')
+                    return wrong();
                 paths.emplace_back(path.as_string());
             }
             request.candidates.push_back(std::move(paths));
@@ -193,7 +210,8 @@ Result<uint64_t> run_of(const Call& call) {
     const auto text = target_parameter(call.request().target, "id");
     uint64_t id = 0;
     if (text) std::from_chars(text->data(), text->data() + text->size(), id);
-    if (id == 0) return errors::bad_request("The parameter 'id' must be the number of a what-if run.");
+    if (id == 0)
+        return errors::bad_request("The parameter 'id' must be the number of a what-if run.");
     return id;
 }
 
@@ -217,7 +235,8 @@ Status container_candidates(const CallPtr& call) {
     lab::JsonText out;
     out.begin_object().member("recorded", workload.ok()).name("candidates");
     if (workload.ok())
-        out.raw(lab::candidates_json(lab::propose_candidates(*workload, lab::WhatIfJobs::kCandidatesMax)));
+        out.raw(lab::candidates_json(
+            lab::propose_candidates(*workload, lab::WhatIfJobs::kCandidatesMax)));
     else
         out.begin_array().end_array().member("why", workload.error().message);
     out.end_object();
@@ -253,7 +272,8 @@ void handle_lab(const CallPtr& call) {
     const auto& ids = call->route.ids;
     const bool of_container = ids[0] == "containers";
     const size_t at = of_container ? 4 : 1;
-    const std::string_view method = is_read(*call) ? std::string_view("GET") : call->request().method;
+    const std::string_view method =
+        is_read(*call) ? std::string_view("GET") : call->request().method;
     bool known = false;
     if (call->lab != nullptr && ids.size() == at + 1)
         for (const LabEndpoint& endpoint : kEndpoints) {
@@ -263,8 +283,10 @@ void handle_lab(const CallPtr& call) {
             return on_worker(call, [call, answer = endpoint.answer] { return answer(call); });
         }
     if (known)
-        return reply_error(call, errors::method_not_allowed(call->request().method, call->request().target));
-    reply_error(call, errors::resource_not_found("There is no endpoint '/_orrery/" + call->route.link + "'."));
+        return reply_error(
+            call, errors::method_not_allowed(call->request().method, call->request().target));
+    reply_error(call, errors::resource_not_found("There is no endpoint '/_orrery/" +
+                                                 call->route.link + "'."));
 }
 
 }  // namespace orrery::rest

@@ -23,18 +23,21 @@ protected:
                       .status,
                   201);
     }
-    void put(const std::string& pk, const std::string& id, const std::string& more = {}, bool upsert = false) {
+    void put(const std::string& pk, const std::string& id, const std::string& more = {},
+             bool upsert = false) {
         Headers headers = {{"x-ms-documentdb-partitionkey", "[\"" + pk + "\"]"}};
         if (upsert) headers.emplace_back("x-ms-documentdb-is-upsert", "true");
-        const Reply reply = server_.send("POST", "/dbs/d/colls/c/docs", headers,
-                                         R"({"id":")" + id + R"(","pk":")" + pk + "\"" + more + "}");
+        const Reply reply =
+            server_.send("POST", "/dbs/d/colls/c/docs", headers,
+                         R"({"id":")" + id + R"(","pk":")" + pk + "\"" + more + "}");
         ASSERT_TRUE(reply.status == 200 || reply.status == 201) << reply.body;
     }
     Reply query(const std::string& text, const std::string& pk = {}, Headers headers = {}) {
         headers.emplace_back("x-ms-documentdb-isquery", "true");
         headers.emplace_back("content-type", "application/query+json");
         if (!pk.empty()) headers.emplace_back("x-ms-documentdb-partitionkey", "[\"" + pk + "\"]");
-        return server_.send("POST", "/dbs/d/colls/c/docs", headers, R"({"query":")" + text + R"("})");
+        return server_.send("POST", "/dbs/d/colls/c/docs", headers,
+                            R"({"query":")" + text + R"("})");
     }
     json::Value page(const std::string& target) { return parsed(server_.send("GET", target)); }
     json::Value parsed(const Reply& reply) {
@@ -45,7 +48,8 @@ protected:
         return value.ok() ? *value : json::Value();
     }
     json::Value finding(const json::Value& report, int rule) {
-        for (const auto& one : report.member("containers").elements()[0].member("findings").elements())
+        for (const auto& one :
+             report.member("containers").elements()[0].member("findings").elements())
             if (one.member("rule").as_int64() == rule) return one;
         return {};
     }
@@ -87,7 +91,8 @@ TEST_F(LabTest, AFanOutQueryIsFoundAndAKeyedOneIsNot) {
     server_.clock().advance_seconds(3600);
     EXPECT_TRUE(finding(page("/_orrery/containers/d/c/lab/report"), 8).is_undefined());
     for (int i = 0; i < 200; ++i) query("SELECT c.id FROM c WHERE c.n = 1");
-    const json::Value found = finding(page("/_orrery/containers/d/c/lab/report?observations=true"), 8);
+    const json::Value found =
+        finding(page("/_orrery/containers/d/c/lab/report?observations=true"), 8);
     ASSERT_TRUE(found.is_object());
     // Two partitions each time, 200 times in an hour: one visit of 2.79 RU too many, 730 hours.
     EXPECT_EQ(found.member("saving").member("ruPerMonth").as_int64(), 200 * 730 * 279 / 100);
@@ -96,7 +101,9 @@ TEST_F(LabTest, AFanOutQueryIsFoundAndAKeyedOneIsNot) {
 TEST_F(LabTest, ItemsAreSampledWithTheirPaths) {
     std::string list = R"({"t":1})";
     for (int version = 0; version < 8; ++version) {
-        put("a", "post", R"(,"type":"post","when":"2024-01-02T03:04:05Z","comments":[)" + list + "]", version > 0);
+        put("a", "post",
+            R"(,"type":"post","when":"2024-01-02T03:04:05Z","comments":[)" + list + "]",
+            version > 0);
         list += R"(,{"t":)" + std::to_string(version) + "}";
         server_.clock().advance_seconds(60);
     }
@@ -130,8 +137,12 @@ TEST_F(LabTest, ItemsAreSampledWithTheirPaths) {
 TEST_F(LabTest, ConflictsOnOneItemAreSeen) {
     put("a", "counter");
     for (int i = 0; i < 150; ++i) {
-        const Headers headers = {{"x-ms-documentdb-partitionkey", R"(["a"])"}, {"if-match", i % 3 == 0 ? "\"stale\"" : "*"}};
-        const int status = server_.send("PUT", "/dbs/d/colls/c/docs/counter", headers, R"({"id":"counter","pk":"a"})").status;
+        const Headers headers = {{"x-ms-documentdb-partitionkey", R"(["a"])"},
+                                 {"if-match", i % 3 == 0 ? "\"stale\"" : "*"}};
+        const int status =
+            server_
+                .send("PUT", "/dbs/d/colls/c/docs/counter", headers, R"({"id":"counter","pk":"a"})")
+                .status;
         ASSERT_EQ(status, i % 3 == 0 ? 412 : 200);
     }
     const json::Value found = finding(page("/_orrery/containers/d/c/lab/report"), 35);
@@ -144,10 +155,12 @@ TEST_F(LabTest, WritesOfOneTraceToSeveralKeys) {
     for (int i = 0; i < 40; ++i)
         for (const std::string key : {"a", "b"}) {
             const std::string trace = std::to_string(10'000'000 + i);
-            const Headers headers = {{"x-ms-documentdb-partitionkey", "[\"" + key + "\"]"},
-                                     {"traceparent", "00-" + std::string(24, '0') + trace + "-0000000000000001-01"}};
-            ASSERT_EQ(server_.send("POST", "/dbs/d/colls/c/docs", headers,
-                                   R"({"id":")" + std::to_string(i) + R"(","pk":")" + key + "\"}")
+            const Headers headers = {
+                {"x-ms-documentdb-partitionkey", "[\"" + key + "\"]"},
+                {"traceparent", "00-" + std::string(24, '0') + trace + "-0000000000000001-01"}};
+            ASSERT_EQ(server_
+                          .send("POST", "/dbs/d/colls/c/docs", headers,
+                                R"({"id":")" + std::to_string(i) + R"(","pk":")" + key + "\"}")
                           .status,
                       201);
         }
@@ -158,10 +171,15 @@ TEST_F(LabTest, WritesOfOneTraceToSeveralKeys) {
 }
 
 TEST_F(LabTest, FeedConsumersReportThemselves) {
-    EXPECT_EQ(server_.send("POST", "/_orrery/containers/d/c/lab/feed-use", {}, R"({"consumer":"m","read":10,"used":11})").status, 400);
+    EXPECT_EQ(server_
+                  .send("POST", "/_orrery/containers/d/c/lab/feed-use", {},
+                        R"({"consumer":"m","read":10,"used":11})")
+                  .status,
+              400);
     EXPECT_EQ(server_.send("POST", "/_orrery/containers/d/c/lab/feed-use", {}, "{}").status, 400);
-    EXPECT_EQ(server_.send("POST", "/_orrery/containers/d/c/lab/feed-use", {},
-                           R"({"consumer":"m","read":1000,"used":10,"requestCharge":500})")
+    EXPECT_EQ(server_
+                  .send("POST", "/_orrery/containers/d/c/lab/feed-use", {},
+                        R"({"consumer":"m","read":1000,"used":10,"requestCharge":500})")
                   .status,
               200);
     EXPECT_TRUE(finding(page("/_orrery/containers/d/c/lab/report"), 23).is_object());
@@ -169,10 +187,15 @@ TEST_F(LabTest, FeedConsumersReportThemselves) {
 
 TEST_F(LabTest, ReportsInThreeFormatsAndJudgementsOfUploads) {
     put("a", "1");
-    EXPECT_NE(server_.send("GET", "/_orrery/lab/report?format=md").body.find("# Design report"), std::string::npos);
-    EXPECT_NE(server_.send("GET", "/_orrery/lab/report?format=html").body.find("<!doctype html>"), std::string::npos);
+    EXPECT_NE(server_.send("GET", "/_orrery/lab/report?format=md").body.find("# Design report"),
+              std::string::npos);
+    EXPECT_NE(server_.send("GET", "/_orrery/lab/report?format=html").body.find("<!doctype html>"),
+              std::string::npos);
     EXPECT_EQ(server_.send("GET", "/_orrery/lab/report?format=pdf").status, 400);
-    EXPECT_EQ(server_.send("GET", "/_orrery/lab/report?thresholds=" + percent_encode(R"({"nothing":1})")).status, 400);
+    EXPECT_EQ(
+        server_.send("GET", "/_orrery/lab/report?thresholds=" + percent_encode(R"({"nothing":1})"))
+            .status,
+        400);
     const Reply whole = server_.send("GET", "/_orrery/lab/report?observations=true");
     const json::Value again = parsed(server_.send("POST", "/_orrery/lab/judge", {}, whole.body));
     EXPECT_EQ(again.member("containers").elements()[0].member("container").as_string(), "c");
@@ -191,31 +214,49 @@ TEST_F(LabTest, CostsFromTrafficAndFromAForm) {
     EXPECT_EQ(measured.member("options").elements().size(), 5u);
     EXPECT_GT(measured.member("input").member("peakRuPerSecond").as_int64(), 100);
     const json::Value form = parsed(
-        server_.send("POST", "/_orrery/lab/cost", {}, R"({"peakRuPerSecond":1000,"ruPerMonth":20000000,"hourlyPeakPercent":30})"));
+        server_.send("POST", "/_orrery/lab/cost", {},
+                     R"({"peakRuPerSecond":1000,"ruPerMonth":20000000,"hourlyPeakPercent":30})"));
     EXPECT_EQ(form.member("cheapest").as_string(), "serverless");
     EXPECT_EQ(server_.send("POST", "/_orrery/lab/cost", {}, R"({"regions":"two"})").status, 400);
 }
 
 TEST_F(LabTest, RecordedRequestsAreReplayedUnderOtherKeys) {
-    for (int i = 0; i < 60; ++i) put("k" + std::to_string(i % 6), "i" + std::to_string(i), R"(,"city":"c)" + std::to_string(i % 20) + "\"");
-    for (int i = 0; i < 40; ++i) query("SELECT * FROM c WHERE c.city = 'c" + std::to_string(i % 20) + "'");
+    for (int i = 0; i < 60; ++i)
+        put("k" + std::to_string(i % 6), "i" + std::to_string(i),
+            R"(,"city":"c)" + std::to_string(i % 20) + "\"");
+    for (int i = 0; i < 40; ++i)
+        query("SELECT * FROM c WHERE c.city = 'c" + std::to_string(i % 20) + "'");
     query("SELECT * FROM c WHERE c.city = 'c1'", "k1");
-    const json::Value candidates = page("/_orrery/containers/d/c/lab/candidates").member("candidates");
+    const json::Value candidates =
+        page("/_orrery/containers/d/c/lab/candidates").member("candidates");
     bool city = false;
-    for (const auto& one : candidates.elements()) city = city || one.member("keyPaths").elements()[0].as_string() == "/city";
+    for (const auto& one : candidates.elements())
+        city = city || one.member("keyPaths").elements()[0].as_string() == "/city";
     EXPECT_TRUE(city);
     EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, "{}").status, 400);
-    EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, R"({"demo":"nothing"})").status, 404);
-    EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, R"({"database":"d","container":"c","candidates":[["city"]]})").status, 400);
-    EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, R"({"database":"d","container":"c","scale":{"data":-1}})").status, 400);
-    const Reply started = server_.send("POST", "/_orrery/lab/what-if", {},
-                                       R"({"database":"d","container":"c","candidates":[["/pk"],["/city"]],"scale":{"throughput":20000}})");
+    EXPECT_EQ(server_.send("POST", "/_orrery/lab/what-if", {}, R"({"demo":"nothing"})").status,
+              404);
+    EXPECT_EQ(server_
+                  .send("POST", "/_orrery/lab/what-if", {},
+                        R"({"database":"d","container":"c","candidates":[["city"]]})")
+                  .status,
+              400);
+    EXPECT_EQ(server_
+                  .send("POST", "/_orrery/lab/what-if", {},
+                        R"({"database":"d","container":"c","scale":{"data":-1}})")
+                  .status,
+              400);
+    const Reply started = server_.send(
+        "POST", "/_orrery/lab/what-if", {},
+        R"({"database":"d","container":"c","candidates":[["/pk"],["/city"]],"scale":{"throughput":20000}})");
     ASSERT_EQ(started.status, 202) << started.body;
     json::Value run;
     do {
         run = page("/_orrery/lab/what-if?id=1");
-    } while (run.member("state").as_string() == "running" || run.member("state").as_string() == "waiting");
-    ASSERT_EQ(run.member("state").as_string(), "done") << server_.send("GET", "/_orrery/lab/what-if?id=1").body;
+    } while (run.member("state").as_string() == "running" ||
+             run.member("state").as_string() == "waiting");
+    ASSERT_EQ(run.member("state").as_string(), "done")
+        << server_.send("GET", "/_orrery/lab/what-if?id=1").body;
     const auto outcomes = run.member("outcomes").elements();
     ASSERT_EQ(outcomes.size(), 2u);
     for (const auto& outcome : outcomes) {

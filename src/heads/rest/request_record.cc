@@ -111,7 +111,8 @@ void record_operations(const Call& call, const Answer& answer, const RequestReco
         inner.inner = true;
         inner.charge = {};
         inner.operation = operation_of(result.work.kind);
-        inner.status = static_cast<uint16_t>(result.status.ok() ? 200 : result.status.error().http_status);
+        inner.status =
+            static_cast<uint16_t>(result.status.ok() ? 200 : result.status.error().http_status);
         inner.writes = 0;
         inner.grown_bytes = 0;
         add_write(inner, result);
@@ -140,7 +141,8 @@ void record_sample(const Call& call, const Answer& answer, const RequestRecord& 
     if (answer.query != nullptr) {
         sample.query = answer.query->compiled;
         sample.index_use = answer.query->page.index_use;
-        if (answer.query_parameters->is_array()) sample.parameters = json::to_text(*answer.query_parameters);
+        if (answer.query_parameters->is_array())
+            sample.parameters = json::to_text(*answer.query_parameters);
     }
     call.recorder->observe_sample(std::move(sample));
 }
@@ -176,7 +178,8 @@ void record_request(const Call& call, const Answer& answer) {
         }
         auto correlation = call.headers[HeaderName::kCorrelatedActivity];
         // version-trace-span-flags: the trace is what spans have in common.
-        if (const auto trace = call.headers[HeaderName::kTraceParent]; correlation.empty() && trace.size() >= 35)
+        if (const auto trace = call.headers[HeaderName::kTraceParent];
+            correlation.empty() && trace.size() >= 35)
             correlation = trace.substr(3, 32);
         if (!correlation.empty()) record.correlation = siphash(kTextHash, correlation) | 1;
         for (const OperationResult& result : answer.operations) add_write(record, result);

@@ -16,11 +16,13 @@ constexpr int64_t kFreeRu = 1000;
 constexpr int64_t kFreeMb = 25 << 10;
 constexpr int64_t kServerlessPartitionRu = 5000;
 
-int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+int64_t round_up(int64_t value, int64_t step) {
+    return (value + step - 1) / step * step;
+}
 
 /// Of a reservation, in tenths of a percent, by the RU/s that come before; service-model §5.
 struct Tier {
-    int64_t ru;  ///< of this tier; the last has no end
+    int64_t ru;              ///< of this tier; the last has no end
     std::array<int, 4> off;  ///< 1 y single, 1 y multi, 3 y single, 3 y multi
 };
 constexpr std::array<Tier, 4> kTiers = {{
@@ -30,7 +32,9 @@ constexpr std::array<Tier, 4> kTiers = {{
     {INT64_MAX, {450, 500, 600, 650}},
 }};
 
-int64_t gb_of(int64_t mb) { return (mb + 1023) / 1024; }
+int64_t gb_of(int64_t mb) {
+    return (mb + 1023) / 1024;
+}
 
 }  // namespace
 
@@ -49,20 +53,24 @@ MicroDollars autoscale_cost(int64_t ru_max, const std::vector<int64_t>& peaks, i
     return sum;
 }
 
-MicroDollars serverless_cost(int64_t ru) { return ru / kServerlessRuPerMicroDollar; }
+MicroDollars serverless_cost(int64_t ru) {
+    return ru / kServerlessRuPerMicroDollar;
+}
 
 MicroDollars storage_cost(int64_t storage_mb, int64_t regions) {
     return storage_mb * kStorageGbMonth / 1024 * regions;
 }
 
-MicroDollars reserved_cost(int64_t ru, int64_t hours, int64_t regions, bool multi_write, int years) {
+MicroDollars reserved_cost(int64_t ru, int64_t hours, int64_t regions, bool multi_write,
+                           int years) {
     const size_t column = (years == 3 ? 2U : 0U) + (multi_write ? 1U : 0U);
     // A reservation covers the account: all regions' RU/s count together.
     int64_t left = ru * regions;
     MicroDollars sum = 0;
     for (const Tier& tier : kTiers) {
         const int64_t part = std::min(left, tier.ru);
-        sum += part * hours * (multi_write ? kMultiWriteHour : kManualHour) * (1000 - tier.off[column]) / 1000;
+        sum += part * hours * (multi_write ? kMultiWriteHour : kManualHour) *
+               (1000 - tier.off[column]) / 1000;
         left -= part;
         if (left == 0) break;
     }
@@ -73,7 +81,8 @@ CostComparison compare_costs(const CostInput& input) {
     CostComparison out;
     out.input = input;
     const int64_t gb = gb_of(input.storage_mb);
-    const int64_t billed_mb = std::max<int64_t>(0, input.storage_mb - (input.free_tier ? kFreeMb : 0));
+    const int64_t billed_mb =
+        std::max<int64_t>(0, input.storage_mb - (input.free_tier ? kFreeMb : 0));
     const MicroDollars storage = storage_cost(billed_mb, input.regions);
     const MicroDollars backup =
         input.backup == Backup::kContinuous30
@@ -84,20 +93,20 @@ CostComparison compare_costs(const CostInput& input) {
         return out.options.back();
     };
     const int64_t free_ru = input.free_tier ? kFreeRu : 0;
-    const int64_t manual =
-        std::max({kManualMin, gb, round_up(input.peak_ru_per_second, 100)});
+    const int64_t manual = std::max({kManualMin, gb, round_up(input.peak_ru_per_second, 100)});
     const int64_t manual_billed = std::max<int64_t>(0, manual - free_ru);
     add("manual", manual,
         manual_cost(manual_billed, kHoursPerMonth, input.regions, input.multi_region_writes,
                     input.zone_redundant));
-    const int64_t top =
-        std::max({kAutoscaleMin, round_up(gb * 10, 1000), round_up(input.peak_ru_per_second, 1000)});
+    const int64_t top = std::max(
+        {kAutoscaleMin, round_up(gb * 10, 1000), round_up(input.peak_ru_per_second, 1000)});
     std::vector<int64_t> peaks = input.hourly_peaks;
     if (peaks.empty()) peaks.push_back(input.peak_ru_per_second * input.hourly_peak_percent / 100);
     // The free RU/s are taken from each hour.
     MicroDollars autoscale = autoscale_cost(top, peaks, input.regions, input.multi_region_writes);
-    autoscale -= std::min(autoscale, free_ru * static_cast<int64_t>(peaks.size()) * input.regions *
-                                         (input.multi_region_writes ? kMultiWriteHour : kAutoscaleHour));
+    autoscale -=
+        std::min(autoscale, free_ru * static_cast<int64_t>(peaks.size()) * input.regions *
+                                (input.multi_region_writes ? kMultiWriteHour : kAutoscaleHour));
     add("autoscale", top, autoscale * kHoursPerMonth / static_cast<int64_t>(peaks.size()));
     CostOption& serverless = add("serverless", 0, serverless_cost(input.ru_per_month));
     const int64_t serverless_ru = kServerlessPartitionRu * std::max<int64_t>(1, (gb + 49) / 50);
@@ -145,13 +154,15 @@ Result<CostInput> measured_cost_input(const Observation& observation) {
 
 Result<CostInput> read_cost_input(const json::Value& form) {
     CostInput input;
-    const auto number = [&](std::string_view name, int64_t& into, int64_t min, int64_t max) -> Status {
+    const auto number = [&](std::string_view name, int64_t& into, int64_t min,
+                            int64_t max) -> Status {
         const json::Value value = form.member(name);
         if (value.is_undefined()) return {};
         if (!value.is_number() || value.as_double() < static_cast<double>(min) ||
             value.as_double() > static_cast<double>(max))
             return Status(errors::bad_request("'" + std::string(name) + "' must be a number from " +
-                                              std::to_string(min) + " to " + std::to_string(max) + "."));
+                                              std::to_string(min) + " to " + std::to_string(max) +
+                                              "."));
         into = static_cast<int64_t>(std::ceil(value.as_double()));
         return {};
     };
@@ -159,7 +170,8 @@ Result<CostInput> read_cost_input(const json::Value& form) {
         const json::Value value = form.member(name);
         if (value.is_undefined()) return {};
         if (!value.is_bool())
-            return Status(errors::bad_request("'" + std::string(name) + "' must be true or false."));
+            return Status(
+                errors::bad_request("'" + std::string(name) + "' must be true or false."));
         into = value.as_bool();
         return {};
     };
@@ -181,7 +193,8 @@ Result<CostInput> read_cost_input(const json::Value& form) {
         else if (name == "continuous30")
             input.backup = Backup::kContinuous30;
         else
-            return errors::bad_request("'backup' must be \"periodic\", \"continuous7\" or \"continuous30\".");
+            return errors::bad_request(
+                "'backup' must be \"periodic\", \"continuous7\" or \"continuous30\".");
     }
     return input;
 }
@@ -190,11 +203,13 @@ std::string cost_json(const CostComparison& comparison) {
     JsonText out;
     const CostInput& input = comparison.input;
     out.begin_object().name("input").begin_object();
-    out.member("peakRuPerSecond", input.peak_ru_per_second).member("ruPerMonth", input.ru_per_month);
+    out.member("peakRuPerSecond", input.peak_ru_per_second)
+        .member("ruPerMonth", input.ru_per_month);
     out.member("hourlyPeakPercent", input.hourly_peak_percent).name("hourlyPeaks").begin_array();
     for (const int64_t peak : input.hourly_peaks) out.value(peak);
     out.end_array().member("storageMb", input.storage_mb).member("regions", input.regions);
-    out.member("multiRegionWrites", input.multi_region_writes).member("zoneRedundant", input.zone_redundant);
+    out.member("multiRegionWrites", input.multi_region_writes)
+        .member("zoneRedundant", input.zone_redundant);
     out.member("freeTier", input.free_tier);
     out.member("backup", input.backup == Backup::kPeriodic      ? "periodic"
                          : input.backup == Backup::kContinuous7 ? "continuous7"

@@ -29,9 +29,10 @@ enum class Backup : uint8_t { kPeriodic, kContinuous7, kContinuous30 };
 
 /// What is to be paid for.
 struct CostInput {
-    int64_t peak_ru_per_second = 0;   ///< the most that a second needs
-    int64_t ru_per_month = 0;         ///< used in all
-    /// Peak RU/s of each hour that is known; stands for the whole month. Empty: `hourly_peak_percent`.
+    int64_t peak_ru_per_second = 0;  ///< the most that a second needs
+    int64_t ru_per_month = 0;        ///< used in all
+    /// Peak RU/s of each hour that is known; stands for the whole month. Empty:
+    /// `hourly_peak_percent`.
     std::vector<int64_t> hourly_peaks;
     int64_t hourly_peak_percent = 100;  ///< mean of the hours' peaks, of the peak
     int64_t storage_mb = 0;
@@ -45,9 +46,9 @@ struct CostInput {
 struct CostOption {
     std::string name;  ///< manual, autoscale, serverless, reserved1y, reserved3y
     bool possible = true;
-    std::string why_not;         ///< !possible
-    int64_t throughput_ru = 0;   ///< RU/s to provision; serverless: 0
-    MicroDollars throughput = 0; ///< per month
+    std::string why_not;          ///< !possible
+    int64_t throughput_ru = 0;    ///< RU/s to provision; serverless: 0
+    MicroDollars throughput = 0;  ///< per month
     MicroDollars storage = 0;
     MicroDollars backup = 0;
     MicroDollars total() const { return throughput + storage + backup; }
@@ -61,7 +62,8 @@ struct CostComparison {
 };
 
 /// Provisioned RU/s over so many hours.
-MicroDollars manual_cost(int64_t ru, int64_t hours, int64_t regions, bool multi_write, bool zone_redundant);
+MicroDollars manual_cost(int64_t ru, int64_t hours, int64_t regions, bool multi_write,
+                         bool zone_redundant);
 /// Each hour at its peak, a tenth of the maximum at least.
 MicroDollars autoscale_cost(int64_t ru_max, const std::vector<int64_t>& peaks, int64_t regions,
                             bool multi_write);

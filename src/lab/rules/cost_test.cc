@@ -11,8 +11,10 @@ TEST(Cost, PublishedVectors) {
     EXPECT_EQ(manual_cost(1000, 720, 1, false, false), 57'600'000);
     EXPECT_EQ(manual_cost(2500, 24, 1, false, false), 4'800'000);
     EXPECT_EQ(serverless_cost(500'000), 125'000);
-    EXPECT_EQ(manual_cost(1200, 500, 1, false, false) + manual_cost(22'200, 220, 1, false, false), 438'720'000);
-    EXPECT_EQ(manual_cost(10'000, 720, 4, false, false) + storage_cost(250 << 10, 4), 2'554'000'000);
+    EXPECT_EQ(manual_cost(1200, 500, 1, false, false) + manual_cost(22'200, 220, 1, false, false),
+              438'720'000);
+    EXPECT_EQ(manual_cost(10'000, 720, 4, false, false) + storage_cost(250 << 10, 4),
+              2'554'000'000);
     EXPECT_EQ(manual_cost(10'000, 720, 4, true, false) + storage_cost(250 << 10, 4), 4'858'000'000);
     EXPECT_EQ(manual_cost(500, 730, 1, false, false), 29'200'000);
     EXPECT_EQ(serverless_cost(20'000'000), 5'000'000);
@@ -78,13 +80,15 @@ TEST(Cost, FreeTierAndMinimum) {
     input.free_tier = false;
     input.peak_ru_per_second = 0;
     input.storage_mb = 2000 << 10;
-    EXPECT_EQ(compare_costs(input).options[0].throughput_ru, 2000);   // 1 RU/s per GB
-    EXPECT_EQ(compare_costs(input).options[1].throughput_ru, 20'000); // 10 per GB
+    EXPECT_EQ(compare_costs(input).options[0].throughput_ru, 2000);    // 1 RU/s per GB
+    EXPECT_EQ(compare_costs(input).options[1].throughput_ru, 20'000);  // 10 per GB
 }
 
 TEST(Cost, FormIsChecked) {
     json::Arena arena;
-    EXPECT_EQ(read_cost_input(*json::parse(R"({"peakRuPerSecond":1500,"regions":2})", arena))->regions, 2);
+    EXPECT_EQ(
+        read_cost_input(*json::parse(R"({"peakRuPerSecond":1500,"regions":2})", arena))->regions,
+        2);
     const auto wrong = read_cost_input(*json::parse(R"({"regions":0})", arena));
     ASSERT_FALSE(wrong.ok());
     EXPECT_NE(wrong.error().message.find("'regions'"), std::string::npos);

@@ -57,7 +57,8 @@ std::string deeper_key(const Observation& of) {
     const auto spread = std::max_element(
         others.begin(), others.end(),
         [](const Proposal& a, const Proposal& b) { return a.distinct < b.distinct; });
-    const std::string last = spread != others.end() && spread->distinct > 100 ? spread->path : "/id";
+    const std::string last =
+        spread != others.end() && spread->distinct > 100 ? spread->path : "/id";
     if (std::find(paths.begin(), paths.end(), last) == paths.end()) paths.push_back(last);
     return hierarchical_json(paths);
 }
@@ -116,17 +117,21 @@ void judge_storage_skew(const Observation& of, const Thresholds& limits, Judgeme
     if (!of.storage_keys || of.storage_keys->distinct == 0)
         return out.no_evidence("sizes of logical partitions");
     const StorageKeys& keys = *of.storage_keys;
-    if (keys.largest.empty() || of.bytes <= 0) return out.no_evidence("sizes of logical partitions");
+    if (keys.largest.empty() || of.bytes <= 0)
+        return out.no_evidence("sizes of logical partitions");
     if (!keys.complete)
-        return out.no_evidence("sizes of all logical partitions: the walk over them is not done yet");
+        return out.no_evidence(
+            "sizes of all logical partitions: the walk over them is not done yet");
     const auto largest = static_cast<double>(keys.largest.front().bytes);
     const double share = largest / static_cast<double>(of.bytes);
-    const bool heavy = largest > limits.skew_times_median * static_cast<double>(keys.median_bytes) &&
-                       share > limits.skew_share && keys.distinct > 1;
+    const bool heavy =
+        largest > limits.skew_times_median * static_cast<double>(keys.median_bytes) &&
+        share > limits.skew_share && keys.distinct > 1;
     if (!heavy && keys.gini <= limits.skew_gini) return;
     auto& finding = out.find(
         share > 0.5 ? Severity::kHigh : Severity::kMedium,
-        fmt::format("The largest of {} partition key values, {}, holds {} of the data ({}); the median holds {}.",
+        fmt::format("The largest of {} partition key values, {}, holds {} of the data ({}); the "
+                    "median holds {}.",
                     keys.distinct, keys.largest.front().key, percent(share), size_text(largest),
                     size_text(static_cast<double>(keys.median_bytes))));
     finding.fact("largestKeyBytes", largest, "bytes")
@@ -135,7 +140,10 @@ void judge_storage_skew(const Observation& of, const Thresholds& limits, Judgeme
         .fact("gini", keys.gini)
         .fact("distinctKeys", static_cast<double>(keys.distinct));
     if (keys.lorenz.size() == 11) {
-        FindingChart chart{"lines", "Share of the data in the smallest keys (Lorenz curve)", "share", {},
+        FindingChart chart{"lines",
+                           "Share of the data in the smallest keys (Lorenz curve)",
+                           "share",
+                           {},
                            {{"data", keys.lorenz}, {"even", {}}}};
         for (int i = 0; i <= 10; ++i) {
             chart.labels.push_back(std::to_string(i * 10) + " %");
@@ -145,10 +153,11 @@ void judge_storage_skew(const Observation& of, const Thresholds& limits, Judgeme
     } else {
         finding.chart = bars_of_sizes(keys);
     }
-    finding.advise("partitionKey",
-                   "Choose a key with more, more even values: a synthetic one, or a hierarchical one that "
-                   "continues below the large value.",
-                   deeper_key(of));
+    finding.advise(
+        "partitionKey",
+        "Choose a key with more, more even values: a synthetic one, or a hierarchical one that "
+        "continues below the large value.",
+        deeper_key(of));
     finding.saving_note =
         "Avoids 403 (20 GB per key value), and RU/s of partitions that hold little become usable.";
 }
@@ -179,7 +188,8 @@ void judge_throughput_skew(const Observation& of, const Thresholds& limits, Judg
         pinned = true;
         for (size_t i = 0; i < of.ranges.size(); ++i) {
             if (i == hottest || minute >= of.ranges[i].minutes.size()) continue;
-            if (of.ranges[i].minutes[minute].peak_ru > 0.3 * of.ranges[i].provisioned_ru) pinned = false;
+            if (of.ranges[i].minutes[minute].peak_ru > 0.3 * of.ranges[i].provisioned_ru)
+                pinned = false;
         }
     }
     const double times = used[hottest] / mean;
@@ -188,7 +198,8 @@ void judge_throughput_skew(const Observation& of, const Thresholds& limits, Judg
     for (const auto& range : of.ranges) provisioned += range.provisioned_ru;
     auto& finding = out.find(
         pinned ? Severity::kHigh : Severity::kMedium,
-        fmt::format("Physical partition {} takes {:.1f} times the mean of the {} partitions in the last hour{}.",
+        fmt::format("Physical partition {} takes {:.1f} times the mean of the {} partitions in the "
+                    "last hour{}.",
                     of.ranges[hottest].id, times, of.ranges.size(),
                     pinned ? " and reaches its limit while the others are below 30 %" : ""));
     finding.fact("hottestRu", used[hottest], "RU")
@@ -197,7 +208,8 @@ void judge_throughput_skew(const Observation& of, const Thresholds& limits, Judg
         .fact("provisionedRuPerSecond", provisioned, "RU/s");
     FindingChart chart{"heat", "RU by physical partition and minute", "RU", {}, {}};
     for (size_t minute = 0; minute < minutes; ++minute)
-        chart.labels.push_back(std::to_string(static_cast<int64_t>(minute) - static_cast<int64_t>(minutes)) + " min");
+        chart.labels.push_back(
+            std::to_string(static_cast<int64_t>(minute) - static_cast<int64_t>(minutes)) + " min");
     for (const auto& range : of.ranges) {
         FindingChart::Series row{range.id, {}};
         for (const auto& minute : range.minutes) row.values.push_back(minute.ru);
@@ -206,20 +218,24 @@ void judge_throughput_skew(const Observation& of, const Thresholds& limits, Judg
     finding.chart = std::move(chart);
     std::string hot;
     if (of.keys && !of.keys->top.empty())
-        hot = fmt::format(" The heaviest key value is {} with {} of the charge.", of.keys->top.front().key,
+        hot = fmt::format(" The heaviest key value is {} with {} of the charge.",
+                          of.keys->top.front().key,
                           percent(of.keys->top.front().weight / std::max(1.0, of.keys->total)));
-    finding.advise("partitionKey",
-                   "Spread the hot key value (a suffix, or a further key level), cache its reads, or give its "
-                   "partition more with a redistribution." +
-                       hot,
-                   deeper_key(of));
-    finding.saves_throughput(of, (times - 1) * provisioned,
-                             "(max/mean - 1) x provisioned: what would have to be added for the hottest partition "
-                             "to have enough");
+    finding.advise(
+        "partitionKey",
+        "Spread the hot key value (a suffix, or a further key level), cache its reads, or give its "
+        "partition more with a redistribution." +
+            hot,
+        deeper_key(of));
+    finding.saves_throughput(
+        of, (times - 1) * provisioned,
+        "(max/mean - 1) x provisioned: what would have to be added for the hottest partition "
+        "to have enough");
 }
 
 void judge_low_cardinality(const Observation& of, const Thresholds& limits, Judgement& out) {
-    if (!of.storage_keys || of.storage_keys->distinct == 0) return out.no_evidence("partition key values");
+    if (!of.storage_keys || of.storage_keys->distinct == 0)
+        return out.no_evidence("partition key values");
     const StorageKeys& keys = *of.storage_keys;
     if (!keys.complete)
         return out.no_evidence("all partition key values: the walk over them is not done yet");
@@ -229,25 +245,30 @@ void judge_low_cardinality(const Observation& of, const Thresholds& limits, Judg
     for (const auto& key : keys.largest)
         flags = flags && (key.key == "[true]" || key.key == "[false]" || key.key == "[null]");
     const bool few_for_partitions =
-        of.ranges.size() > 1 && static_cast<double>(keys.distinct) < limits.keys_per_partition * partitions;
+        of.ranges.size() > 1 &&
+        static_cast<double>(keys.distinct) < limits.keys_per_partition * partitions;
     const bool few_for_data = keys.distinct < limits.keys_min && gb > limits.keys_gb;
     // An enumeration: hardly any values for many items.
-    const bool enumeration = keys.distinct <= 20 && of.items >= 1000 &&
-                             static_cast<double>(of.items) / static_cast<double>(keys.distinct) >= 100;
+    const bool enumeration =
+        keys.distinct <= 20 && of.items >= 1000 &&
+        static_cast<double>(of.items) / static_cast<double>(keys.distinct) >= 100;
     if (!few_for_partitions && !few_for_data && !flags && !enumeration) return;
     auto& finding = out.find(
         flags || few_for_partitions ? Severity::kHigh : Severity::kMedium,
-        fmt::format("The partition key has {} different values for {} items on {} physical partition{}{}.",
-                    keys.distinct, of.items, of.ranges.size(), of.ranges.size() == 1 ? "" : "s",
-                    flags ? "; it is a flag" : ""));
+        fmt::format(
+            "The partition key has {} different values for {} items on {} physical partition{}{}.",
+            keys.distinct, of.items, of.ranges.size(), of.ranges.size() == 1 ? "" : "s",
+            flags ? "; it is a flag" : ""));
     finding.fact("distinctKeys", static_cast<double>(keys.distinct))
         .fact("partitions", partitions)
         .fact("dataGb", gb, "GB")
         .fact("items", static_cast<double>(of.items));
     finding.chart = bars_of_sizes(keys);
     finding.advise("partitionKey",
-                   "Combine the value with an id or a user; never partition by a status or a flag.", deeper_key(of));
-    finding.saving_note = "Each value is limited to 20 GB and 10,000 RU/s: more values, more room to grow.";
+                   "Combine the value with an id or a user; never partition by a status or a flag.",
+                   deeper_key(of));
+    finding.saving_note =
+        "Each value is limited to 20 GB and 10,000 RU/s: more values, more room to grow.";
 }
 
 void judge_time_key(const Observation& of, const Thresholds& limits, Judgement& out) {
@@ -270,9 +291,10 @@ void judge_time_key(const Observation& of, const Thresholds& limits, Judgement& 
     }
     const double share = newest / of.keys->writes;
     if (share <= limits.newest_writes) return;
-    auto& finding = out.find(Severity::kHigh,
-                             fmt::format("The partition key {} is a time, and {} of all writes go to its newest values.",
-                                         of.key_paths.empty() ? "" : of.key_paths[0], percent(share)));
+    auto& finding = out.find(
+        Severity::kHigh,
+        fmt::format("The partition key {} is a time, and {} of all writes go to its newest values.",
+                    of.key_paths.empty() ? "" : of.key_paths[0], percent(share)));
     finding.fact("writesToNewest", newest).fact("writes", of.keys->writes).fact("share", share);
     FindingChart chart{"bars", "Writes by key value, newest first", "writes", {}, {{"writes", {}}}};
     for (const auto& [time, count] : writes) {
@@ -290,15 +312,17 @@ void judge_time_key(const Observation& of, const Thresholds& limits, Judgement& 
     if (paths.empty()) paths.emplace_back("/deviceId");
     if (!of.key_paths.empty()) paths.push_back(of.key_paths[0]);
     finding.advise("partitionKey",
-                   "All writers meet in one partition at a time. Use what the data is about (a device, a user), alone or "
+                   "All writers meet in one partition at a time. Use what the data is about (a "
+                   "device, a user), alone or "
                    "together with the period.",
                    hierarchical_json(paths));
     double provisioned = 0;
     for (const auto& range : of.ranges) provisioned += range.provisioned_ru;
     const auto partitions = static_cast<double>(std::max<size_t>(1, of.ranges.size()));
-    finding.saves_throughput(of, (partitions - 1) / partitions * provisioned,
-                             "The newest value can use one partition's share only; the rest lies idle while it is "
-                             "written.");
+    finding.saves_throughput(
+        of, (partitions - 1) / partitions * provisioned,
+        "The newest value can use one partition's share only; the rest lies idle while it is "
+        "written.");
 }
 
 void judge_full_key(const Observation& of, const Thresholds& limits, Judgement& out) {
@@ -309,20 +333,27 @@ void judge_full_key(const Observation& of, const Thresholds& limits, Judgement& 
         double per_day = 0;
         if (of.keys && of.keys->seconds > 0)
             for (const auto& use : of.keys->top)
-                if (use.key == key.key) per_day = use.grown_bytes / of.keys->seconds * kSecondsPerDay;
-        const double days = per_day > 0 ? std::max(0.0, kLogicalPartitionBytes - bytes) / per_day : -1;
+                if (use.key == key.key)
+                    per_day = use.grown_bytes / of.keys->seconds * kSecondsPerDay;
+        const double days =
+            per_day > 0 ? std::max(0.0, kLogicalPartitionBytes - bytes) / per_day : -1;
         const bool full = bytes >= limits.key_full_share * kLogicalPartitionBytes;
         const bool soon = days >= 0 && days < limits.forecast_days;
         if (!full && !soon) continue;
         auto& finding = out.find(
             full && bytes >= 0.9 * kLogicalPartitionBytes ? Severity::kCritical : Severity::kHigh,
-            fmt::format("The partition key value {} holds {} of the 20 GB that one value may have{}.", key.key,
-                        size_text(bytes),
-                        days >= 0 ? fmt::format("; at {} a day it is full in {:.0f} days", size_text(per_day), days)
-                                  : std::string()));
-        finding.fact("bytes", bytes, "bytes").fact("grownBytesPerDay", per_day, "bytes").fact("daysLeft", days, "days");
+            fmt::format(
+                "The partition key value {} holds {} of the 20 GB that one value may have{}.",
+                key.key, size_text(bytes),
+                days >= 0 ? fmt::format("; at {} a day it is full in {:.0f} days",
+                                        size_text(per_day), days)
+                          : std::string()));
+        finding.fact("bytes", bytes, "bytes")
+            .fact("grownBytesPerDay", per_day, "bytes")
+            .fact("daysLeft", days, "days");
         if (days >= 0) {
-            FindingChart chart{"lines", "Size of " + key.key, "bytes", {}, {{"forecast", {}}, {"limit", {}}}};
+            FindingChart chart{
+                "lines", "Size of " + key.key, "bytes", {}, {{"forecast", {}}, {"limit", {}}}};
             for (int step = 0; step <= 9; ++step) {
                 const double day = limits.forecast_days * step / 9;
                 chart.labels.push_back(fmt::format("+{:.0f} d", day));
@@ -335,15 +366,18 @@ void judge_full_key(const Observation& of, const Thresholds& limits, Judgement& 
         if (paths.size() >= 3) paths.resize(2);
         paths.emplace_back("/id");
         finding.advise("partitionKey",
-                       "A hierarchical key that ends in the id has no such limit for its first levels; or let old items "
+                       "A hierarchical key that ends in the id has no such limit for its first "
+                       "levels; or let old items "
                        "expire (defaultTtl).",
                        hierarchical_json(paths));
-        finding.saving_note = "Prevents an outage: creates in a full logical partition fail with 403/1014.";
+        finding.saving_note =
+            "Prevents an outage: creates in a full logical partition fail with 403/1014.";
     }
 }
 
 void judge_whale(const Observation& of, const Thresholds& limits, Judgement& out) {
-    if ((!of.keys || of.keys->top.empty()) && (!of.storage_keys || of.storage_keys->largest.empty()))
+    if ((!of.keys || of.keys->top.empty()) &&
+        (!of.storage_keys || of.storage_keys->largest.empty()))
         return out.no_evidence("use or sizes by partition key value");
     struct Tenant {
         double ru = 0;
@@ -351,7 +385,8 @@ void judge_whale(const Observation& of, const Thresholds& limits, Judgement& out
     };
     std::map<std::string, Tenant> tenants;
     if (of.keys)
-        for (const auto& key : of.keys->top) tenants[first_level(key.key)].ru += key.weight - key.error;
+        for (const auto& key : of.keys->top)
+            tenants[first_level(key.key)].ru += key.weight - key.error;
     if (of.storage_keys)
         for (const auto& key : of.storage_keys->largest)
             tenants[first_level(key.key)].bytes += static_cast<double>(key.bytes);
@@ -369,19 +404,22 @@ void judge_whale(const Observation& of, const Thresholds& limits, Judgement& out
     const double bytes_p95 = p95(&Tenant::bytes);
     // Requests that name no key are part of the whole, too, as far as the same time is concerned.
     double ru_total = of.keys ? of.keys->total : 0;
-    if (of.keys && of.observed_seconds <= of.keys->seconds * 1.01) ru_total = std::max(ru_total, of.total_ru());
+    if (of.keys && of.observed_seconds <= of.keys->seconds * 1.01)
+        ru_total = std::max(ru_total, of.total_ru());
     const auto bytes_total = static_cast<double>(of.bytes);
     for (const auto& [name, tenant] : tenants) {
         const double ru_share = ru_total > 0 ? tenant.ru / ru_total : 0;
         const double bytes_share = bytes_total > 0 ? tenant.bytes / bytes_total : 0;
-        const bool by_ru = ru_share > limits.whale_share && tenant.ru > limits.whale_times_p95 * ru_p95;
+        const bool by_ru =
+            ru_share > limits.whale_share && tenant.ru > limits.whale_times_p95 * ru_p95;
         const bool by_bytes =
             bytes_share > limits.whale_share && tenant.bytes > limits.whale_times_p95 * bytes_p95;
         if (!by_ru && !by_bytes) continue;
-        auto& finding =
-            out.find(Severity::kHigh, fmt::format("{} takes {} of the charge and {} of the data, more than {:.0f} times "
-                                                  "what 95 % of the others take.",
-                                                  name, percent(ru_share), percent(bytes_share), limits.whale_times_p95));
+        auto& finding = out.find(
+            Severity::kHigh,
+            fmt::format("{} takes {} of the charge and {} of the data, more than {:.0f} times "
+                        "what 95 % of the others take.",
+                        name, percent(ru_share), percent(bytes_share), limits.whale_times_p95));
         finding.fact("shareOfRu", ru_share)
             .fact("shareOfBytes", bytes_share)
             .fact("ru", tenant.ru, "RU")
@@ -390,7 +428,8 @@ void judge_whale(const Observation& of, const Thresholds& limits, Judgement& out
             .fact("p95Bytes", bytes_p95, "bytes");
         FindingChart chart{"bars", "Tenants by charge", "RU", {}, {{"RU", {}}}};
         std::vector<std::pair<double, std::string>> ranked;
-        for (const auto& [other, use] : tenants) ranked.emplace_back(by_ru ? use.ru : use.bytes, other);
+        for (const auto& [other, use] : tenants)
+            ranked.emplace_back(by_ru ? use.ru : use.bytes, other);
         std::sort(ranked.rbegin(), ranked.rend());
         if (!by_ru) {
             chart.title = "Tenants by size";
@@ -403,10 +442,12 @@ void judge_whale(const Observation& of, const Thresholds& limits, Judgement& out
         }
         finding.chart = std::move(chart);
         finding.advise("partitionKey",
-                       "Give tenants a hierarchy (tenant, then user or id), so that a large one spreads over partitions; "
+                       "Give tenants a hierarchy (tenant, then user or id), so that a large one "
+                       "spreads over partitions; "
                        "or give this one a container of its own.",
                        deeper_key(of));
-        finding.saving_note = "Fewer 429s for the others, and the large tenant can grow beyond one partition.";
+        finding.saving_note =
+            "Fewer 429s for the others, and the large tenant can grow beyond one partition.";
     }
 }
 
@@ -415,23 +456,27 @@ void judge_weak_hierarchy(const Observation& of, const Thresholds& limits, Judge
     if (!of.storage_keys || of.storage_keys->level_distinct.size() < 2)
         return out.no_evidence("different values of each key level");
     const StorageKeys& keys = *of.storage_keys;
-    if (!keys.complete) return out.no_evidence("all key values: the walk over them is not done yet");
+    if (!keys.complete)
+        return out.no_evidence("all key values: the walk over them is not done yet");
     const auto partitions = static_cast<double>(std::max<size_t>(1, of.ranges.size()));
     const auto first = static_cast<double>(keys.level_distinct[0]);
     const bool few = of.ranges.size() > 1 && first < limits.keys_per_partition * partitions;
-    const bool lopsided = keys.second_level_share > limits.second_level_share && keys.level_distinct[1] > 10;
+    const bool lopsided =
+        keys.second_level_share > limits.second_level_share && keys.level_distinct[1] > 10;
     if (!few && !lopsided) return;
-    auto& finding = out.find(
-        Severity::kMedium,
-        few ? fmt::format("The first key level {} has {} values for {} physical partitions: prefixes stay together "
-                          "until they are split.",
-                          of.key_paths[0], keys.level_distinct[0], of.ranges.size())
-            : fmt::format("One value of the second key level {} holds {} of the data.", of.key_paths[1],
-                          percent(keys.second_level_share)));
+    auto& finding =
+        out.find(Severity::kMedium,
+                 few ? fmt::format("The first key level {} has {} values for {} physical "
+                                   "partitions: prefixes stay together "
+                                   "until they are split.",
+                                   of.key_paths[0], keys.level_distinct[0], of.ranges.size())
+                     : fmt::format("One value of the second key level {} holds {} of the data.",
+                                   of.key_paths[1], percent(keys.second_level_share)));
     finding.fact("firstLevelDistinct", first)
         .fact("secondLevelShare", keys.second_level_share)
         .fact("partitions", partitions);
-    FindingChart chart{"bars", "Different values by number of key levels", "values", {}, {{"values", {}}}};
+    FindingChart chart{
+        "bars", "Different values by number of key levels", "values", {}, {{"values", {}}}};
     for (size_t i = 0; i < keys.level_distinct.size(); ++i) {
         std::string label;
         for (size_t level = 0; level <= i; ++level) label += of.key_paths[level];
@@ -442,7 +487,9 @@ void judge_weak_hierarchy(const Observation& of, const Thresholds& limits, Judge
     std::vector<std::string> paths = of.key_paths;
     if (few) std::swap(paths[0], paths[1]);
     if (!few && paths.size() < 3) paths[1] = "/id";
-    finding.advise("partitionKey", few ? "Put the level with more values first." : "Choose a second level with more even values.",
+    finding.advise("partitionKey",
+                   few ? "Put the level with more values first."
+                       : "Choose a second level with more even values.",
                    hierarchical_json(paths));
     finding.saving_note = "Ingest scales with the number of first-level values.";
 }

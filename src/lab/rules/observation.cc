@@ -272,7 +272,9 @@ double Observation::per_month(double observed) const {
     return observed_seconds <= 0 ? 0 : observed * kSecondsPerMonth / observed_seconds;
 }
 
-std::string observation_json(const Observation& observation) { return described_json(observation); }
+std::string observation_json(const Observation& observation) {
+    return described_json(observation);
+}
 
 Result<std::vector<Observation>> read_observations(const json::Value& value) {
     std::vector<Observation> out;
@@ -286,7 +288,8 @@ Result<std::vector<Observation>> read_observations(const json::Value& value) {
     for (const auto& element : list.elements()) {
         const json::Value inside = element.member("observation");
         if (containers.is_array() && inside.is_undefined())
-            return errors::bad_request("The report does not carry its observations; make it with observations=true.");
+            return errors::bad_request(
+                "The report does not carry its observations; make it with observations=true.");
         TRY(auto one, read_described<Observation>(containers.is_array() ? inside : element));
         out.push_back(std::move(one));
     }

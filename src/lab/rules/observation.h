@@ -8,9 +8,9 @@
 #include "base/status.h"
 #include "json/value.h"
 
-/// What is known of one container's data and traffic at one moment: the recorder makes it, or a file.
-/// A member that is absent was not seen; rules that need it say so instead of passing. Charges are
-/// in RU and summed over `observed_seconds` unless said otherwise.
+/// What is known of one container's data and traffic at one moment: the recorder makes it, or a
+/// file. A member that is absent was not seen; rules that need it say so instead of passing.
+/// Charges are in RU and summed over `observed_seconds` unless said otherwise.
 namespace orrery::lab {
 
 /// One logical partition with a share of something. `key` is the JSON array text of its value.
@@ -46,7 +46,7 @@ struct StorageKeys {
     std::vector<double> lorenz;  ///< share of bytes in the smallest 0 %, 10 %, … 100 % of the keys
     std::vector<KeySize> largest;
     std::vector<int64_t> level_distinct;  ///< hierarchical keys: different prefixes of each length
-    double second_level_share = 0;        ///< share of bytes under the most frequent second-level value
+    double second_level_share = 0;  ///< share of bytes under the most frequent second-level value
 };
 
 struct MinutePoint {
@@ -92,11 +92,11 @@ struct QueryUse {
     int64_t retrieved = 0;
     int64_t output = 0;
     int64_t output_bytes = 0;
-    int64_t ranges = 0;          ///< physical partitions visited, summed over pages
+    int64_t ranges = 0;  ///< physical partitions visited, summed over pages
     int64_t ranges_max = 0;
-    int64_t keyed_runs = 0;      ///< whose filter or header names a partition key (or a prefix)
+    int64_t keyed_runs = 0;        ///< whose filter or header names a partition key (or a prefix)
     bool pins_key_and_id = false;  ///< equality on the whole key and on the id
-    bool returns_items = false;  ///< SELECT * or SELECT VALUE c
+    bool returns_items = false;    ///< SELECT * or SELECT VALUE c
     bool aggregates = false;
     std::vector<std::string> equality_paths;
     std::vector<std::string> filter_paths;  ///< equality paths among them
@@ -106,9 +106,9 @@ struct QueryUse {
     std::vector<std::string> utilized;        ///< index paths
     std::vector<std::string> potential;       ///< that would have helped
     std::vector<std::vector<std::string>> potential_composite;
-    int64_t small_page_runs = 0;   ///< asked for fewer than ten items a page
-    int64_t small_pages = 0;       ///< pages of those
-    int64_t p50_result_bytes = 0;  ///< of a page
+    int64_t small_page_runs = 0;        ///< asked for fewer than ten items a page
+    int64_t small_pages = 0;            ///< pages of those
+    int64_t p50_result_bytes = 0;       ///< of a page
     std::optional<int64_t> used_bytes;  ///< what the application looked at, where it told
 };
 
@@ -164,9 +164,9 @@ struct HotItem {
     std::string id;
     double writes_per_day = 0;
     int64_t attempts = 0;
-    int64_t conflicts = 0;       ///< 412 and 449
-    int64_t bytes = 0;           ///< 0: no version of it was sampled
-    double changed_share = 1;    ///< of its bytes, from one version to the next
+    int64_t conflicts = 0;     ///< 412 and 449
+    int64_t bytes = 0;         ///< 0: no version of it was sampled
+    double changed_share = 1;  ///< of its bytes, from one version to the next
     std::vector<std::string> changed_paths;
 };
 
@@ -178,13 +178,13 @@ struct Bursts {
 };
 /// Requests that follow one another on a connection within 50 ms.
 struct PairUse {
-    std::string first;   ///< "container operation"
+    std::string first;  ///< "container operation"
     std::string second;
     std::string second_container;
     int64_t count = 0;
-    int64_t second_reads = 0;   ///< on the second container in all
+    int64_t second_reads = 0;  ///< on the second container in all
     int64_t second_writes = 0;
-    double second_ru = 0;       ///< of the reads that followed
+    double second_ru = 0;  ///< of the reads that followed
 };
 /// A consumer of the change feed, as it reports itself.
 struct FeedUse {
@@ -215,8 +215,9 @@ struct Throughput {
 struct Neighbours {
     bool shared_throughput = false;
     int64_t shared_containers = 0;  ///< without throughput of their own
-    std::vector<std::string> same_key;  ///< containers with the same partition key paths, this one too
-    int64_t minimum_ru = 400;           ///< of a container with throughput of its own
+    std::vector<std::string>
+        same_key;              ///< containers with the same partition key paths, this one too
+    int64_t minimum_ru = 400;  ///< of a container with throughput of its own
 };
 
 struct Observation {

@@ -68,10 +68,13 @@ void judge_fan_out(const Observation& of, const Thresholds& limits, Judgement& o
         const bool dear = total > 0 && query.ru / total > limits.fan_out_ru_share;
         if (!frequent && !dear) continue;
         const double ranges =
-            query.pages > 0 ? static_cast<double>(query.ranges) / static_cast<double>(query.pages) : 0;
+            query.pages > 0 ? static_cast<double>(query.ranges) / static_cast<double>(query.pages)
+                            : 0;
         auto& finding = out.find(
             by_share(of, query.ru),
-            fmt::format("'{}' names no partition key and asks {:.1f} physical partitions each time.", query.text, ranges));
+            fmt::format(
+                "'{}' names no partition key and asks {:.1f} physical partitions each time.",
+                query.text, ranges));
         finding.fact("runs", static_cast<double>(query.runs))
             .fact("rangesPerPage", ranges)
             .fact("pages", static_cast<double>(query.pages))
@@ -84,18 +87,22 @@ void judge_fan_out(const Observation& of, const Thresholds& limits, Judgement& o
             rewritten.insert(at + 7, condition + " AND ");
         else
             rewritten += " WHERE " + condition;
-        const auto filter = query.equality_paths.empty() ? std::string() : query.equality_paths.front();
+        const auto filter =
+            query.equality_paths.empty() ? std::string() : query.equality_paths.front();
         finding.advise(
             "query",
             "Filter by the partition key where the application knows it." +
                 (filter.empty() ? std::string()
                                 : " Otherwise keep a second copy of the item under " + filter +
                                       " (change feed, materialized view), and ask that."),
-            filter.empty() ? std::string()
-                           : fmt::format(R"({{"partitionKey":{{"paths":["{}"],"kind":"Hash","version":2}}}})", filter),
+            filter.empty()
+                ? std::string()
+                : fmt::format(R"({{"partitionKey":{{"paths":["{}"],"kind":"Hash","version":2}}}})",
+                              filter),
             rewritten);
-        finding.saves(of, std::max(0.0, ranges - 1) * kQueryPartitionRu * static_cast<double>(query.pages),
-                      "(partitions - 1) x 2.79 RU for each page");
+        finding.saves(
+            of, std::max(0.0, ranges - 1) * kQueryPartitionRu * static_cast<double>(query.pages),
+            "(partitions - 1) x 2.79 RU for each page");
     }
 }
 
@@ -104,18 +111,20 @@ void judge_point_query(const Observation& of, const Thresholds&, Judgement& out)
     for (const auto& query : of.queries) {
         if (!query.pins_key_and_id || query.runs == 0 || query.aggregates) continue;
         if (query.output > query.runs) continue;
-        const double bytes = query.output > 0 ? static_cast<double>(query.output_bytes) / static_cast<double>(query.output)
+        const double bytes = query.output > 0 ? static_cast<double>(query.output_bytes) /
+                                                    static_cast<double>(query.output)
                                               : 1024;
         const double each = query.ru / static_cast<double>(query.runs);
-        auto& finding = out.find(
-            by_share(of, query.ru),
-            fmt::format("'{}' asks for one item by partition key and id, at {:.2f} RU; a point read costs {:.2f}.",
-                        query.text, each, read_ru(bytes)));
+        auto& finding = out.find(by_share(of, query.ru),
+                                 fmt::format("'{}' asks for one item by partition key and id, at "
+                                             "{:.2f} RU; a point read costs {:.2f}.",
+                                             query.text, each, read_ru(bytes)));
         finding.fact("runs", static_cast<double>(query.runs))
             .fact("ru", query.ru, "RU")
             .fact("pointReadRu", read_ru(bytes), "RU");
-        finding.advise("query",
-                       "Read the item by id and partition key (ReadItem); several at once with read-many.");
+        finding.advise(
+            "query",
+            "Read the item by id and partition key (ReadItem); several at once with read-many.");
         finding.saves(of, query.ru - read_ru(bytes) * static_cast<double>(query.runs),
                       "(charge of the query - charge of a point read) x runs");
     }
@@ -123,7 +132,8 @@ void judge_point_query(const Observation& of, const Thresholds&, Judgement& out)
 
 void judge_meaningless_id(const Observation& of, const Thresholds& limits, Judgement& out) {
     if (of.queries.empty()) return out.no_evidence("queries");
-    if (!of.item_use || of.item_use->samples < 20) return out.no_evidence("enough samples of written items (20)");
+    if (!of.item_use || of.item_use->samples < 20)
+        return out.no_evidence("enough samples of written items (20)");
     if (of.item_use->random_ids < 0.8) return;
     std::map<std::string, int64_t> alone;  // by the only property that is filtered
     std::map<std::string, double> cost;
@@ -133,7 +143,8 @@ void judge_meaningless_id(const Observation& of, const Thresholds& limits, Judge
         std::vector<std::string> others;
         for (const auto& path : query.filter_paths)
             if (!contains(of.key_paths, path)) others.push_back(path);
-        if (others.size() != 1 || !contains(query.equality_paths, others[0]) || others[0] == "/id") continue;
+        if (others.size() != 1 || !contains(query.equality_paths, others[0]) || others[0] == "/id")
+            continue;
         alone[others[0]] += query.runs;
         cost[others[0]] += query.ru;
     }
@@ -145,19 +156,23 @@ void judge_meaningless_id(const Observation& of, const Thresholds& limits, Judge
             out.no_evidence("enough samples of " + path);
             continue;
         }
-        const double unique = static_cast<double>(use->distinct) / static_cast<double>(use->samples);
+        const double unique =
+            static_cast<double>(use->distinct) / static_cast<double>(use->samples);
         if (unique < 0.95) continue;
         auto& finding = out.find(
             Severity::kMedium,
-            fmt::format("Items have random ids, but {} of the queries look for {} alone, which is different in every item.",
+            fmt::format("Items have random ids, but {} of the queries look for {} alone, which is "
+                        "different in every item.",
                         percent(static_cast<double>(count) / static_cast<double>(runs)), path));
         finding.fact("runs", static_cast<double>(count))
             .fact("shareOfRuns", static_cast<double>(count) / static_cast<double>(runs))
             .fact("distinctShare", unique)
             .fact("randomIds", of.item_use->random_ids)
             .fact("ru", cost[path], "RU");
-        finding.advise("item", "Put the value of " + path + " into the id: what is a query now is a point read then.");
-        finding.saves(of, cost[path] - read_ru(of.item_use->mean_bytes) * static_cast<double>(count),
+        finding.advise("item", "Put the value of " + path +
+                                   " into the id: what is a query now is a point read then.");
+        finding.saves(of,
+                      cost[path] - read_ru(of.item_use->mean_bytes) * static_cast<double>(count),
                       "(charge of the queries - charge of point reads)");
     }
 }
@@ -184,15 +199,17 @@ void judge_missing_index(const Observation& of, const Thresholds& limits, Judgem
             if (const auto parsed = json::parse(policy, arena); parsed.ok())
                 changed.indexing_policy = json::to_text(parsed->member("indexingPolicy"));
         }
-        auto& finding = out.find(by_share(of, query.ru),
-                                 fmt::format("'{}' reads {:.0f} items for each that it returns; {} is not indexed.",
-                                             query.text, ratio, paths));
+        auto& finding = out.find(
+            by_share(of, query.ru),
+            fmt::format("'{}' reads {:.0f} items for each that it returns; {} is not indexed.",
+                        query.text, ratio, paths));
         finding.fact("runs", static_cast<double>(query.runs))
             .fact("ru", query.ru, "RU")
             .fact("retrieved", static_cast<double>(query.retrieved))
             .fact("output", static_cast<double>(query.output));
         finding.advise("indexingPolicy", "Index " + paths + ".", policy);
-        finding.saves(of, query.ru - kServedQueryRu * static_cast<double>(query.runs), "charge now - 2.9 RU x runs");
+        finding.saves(of, query.ru - kServedQueryRu * static_cast<double>(query.runs),
+                      "charge now - 2.9 RU x runs");
     }
 }
 
@@ -202,15 +219,18 @@ void judge_missing_composite(const Observation& of, const Thresholds& limits, Ju
         if (query.runs == 0) continue;
         const double each = query.ru / static_cast<double>(query.runs);
         const bool sorts_by_several = query.order_paths.size() >= 2;
-        const bool filters_and_sorts = query.order_paths.size() == 1 && !query.filter_paths.empty() && each > limits.composite_ru;
-        if (query.potential_composite.empty() || (!sorts_by_several && !filters_and_sorts)) continue;
+        const bool filters_and_sorts = query.order_paths.size() == 1 &&
+                                       !query.filter_paths.empty() && each > limits.composite_ru;
+        if (query.potential_composite.empty() || (!sorts_by_several && !filters_and_sorts))
+            continue;
         const auto& members = query.potential_composite.front();
         std::string entry = "[";
         std::string order;
         for (const auto& member : members) {
             const size_t blank = member.rfind(' ');
             const std::string path = without_ending(member.substr(0, blank));
-            const bool descending = blank != std::string::npos && member.substr(blank + 1) == "DESC";
+            const bool descending =
+                blank != std::string::npos && member.substr(blank + 1) == "DESC";
             if (entry.size() > 1) entry += ',';
             entry += "{\"path\":";
             json::write_string(entry, path);
@@ -219,9 +239,11 @@ void judge_missing_composite(const Observation& of, const Thresholds& limits, Ju
             order += query_path("c", path) + (descending ? " DESC" : " ASC");
         }
         entry += "]";
-        auto& finding = out.find(by_share(of, query.ru),
-                                 fmt::format("'{}' filters and sorts at {:.2f} RU a run; a composite index on ({}) serves both.",
-                                             query.text, each, order));
+        auto& finding = out.find(
+            by_share(of, query.ru),
+            fmt::format(
+                "'{}' filters and sorts at {:.2f} RU a run; a composite index on ({}) serves both.",
+                query.text, each, order));
         finding.fact("runs", static_cast<double>(query.runs))
             .fact("ru", query.ru, "RU")
             .fact("retrieved", static_cast<double>(query.retrieved))
@@ -234,11 +256,12 @@ void judge_missing_composite(const Observation& of, const Thresholds& limits, Ju
         }
         finding.advise("indexingPolicy", "Add the composite index, and sort by all of its members.",
                        policy_with(of, "compositeIndexes", entry), rewritten);
-        const double needless =
-            query.retrieved > query.output
-                ? query.ru * (1 - static_cast<double>(query.output) / static_cast<double>(query.retrieved))
-                : 0;
-        finding.saves(of, needless, "charge x share of items read in vain; a what-if run measures it");
+        const double needless = query.retrieved > query.output
+                                    ? query.ru * (1 - static_cast<double>(query.output) /
+                                                          static_cast<double>(query.retrieved))
+                                    : 0;
+        finding.saves(of, needless,
+                      "charge x share of items read in vain; a what-if run measures it");
     }
 }
 
@@ -247,13 +270,16 @@ void judge_scan_function(const Observation& of, const Thresholds&, Judgement& ou
     for (const auto& query : of.queries) {
         if (query.scan_functions.empty()) continue;
         const std::string& function = query.scan_functions.front();
-        // Where the index has the values, each of them is looked at instead of each item: it grows all the same.
+        // Where the index has the values, each of them is looked at instead of each item: it grows
+        // all the same.
         const bool reads_items = query.retrieved > query.output;
-        auto& finding = out.find(
-            reads_items ? by_share(of, query.ru) : Severity::kLow,
-            fmt::format("'{}' calls {} in its filter, which no look-up serves: {}.", query.text, function,
-                        reads_items ? fmt::format("{} items are read for {} results", query.retrieved, query.output)
-                                    : "every value of the path is looked at"));
+        auto& finding =
+            out.find(reads_items ? by_share(of, query.ru) : Severity::kLow,
+                     fmt::format("'{}' calls {} in its filter, which no look-up serves: {}.",
+                                 query.text, function,
+                                 reads_items ? fmt::format("{} items are read for {} results",
+                                                           query.retrieved, query.output)
+                                             : "every value of the path is looked at"));
         finding.fact("runs", static_cast<double>(query.runs))
             .fact("ru", query.ru, "RU")
             .fact("retrieved", static_cast<double>(query.retrieved))
@@ -266,12 +292,14 @@ void judge_scan_function(const Observation& of, const Thresholds&, Judgement& ou
                                                  query_path("c", query.filter_paths.front())));
             json += "}]}";
         }
-        finding.advise("query",
-                       cases ? "Store the text in one letter case, index a computed property, or compare with "
-                               "STRINGEQUALS(a, b, true), which the index serves."
-                             : "Store the result, or index a computed property, and filter by that.",
-                       json);
-        finding.saves(of, query.ru - kServedQueryRu * static_cast<double>(query.runs), "charge now - 2.9 RU x runs");
+        finding.advise(
+            "query",
+            cases ? "Store the text in one letter case, index a computed property, or compare with "
+                    "STRINGEQUALS(a, b, true), which the index serves."
+                  : "Store the result, or index a computed property, and filter by that.",
+            json);
+        finding.saves(of, query.ru - kServedQueryRu * static_cast<double>(query.runs),
+                      "charge now - 2.9 RU x runs");
     }
 }
 
@@ -292,7 +320,8 @@ void judge_second_path(const Observation& of, const Thresholds& limits, Judgemen
             by_path[of.key_paths[0]].first += query.keyed_runs;
     std::vector<std::string> dominant;
     for (const auto& [path, use] : by_path)
-        if (path != "/id" && static_cast<double>(use.first) > limits.access_path_share * static_cast<double>(runs))
+        if (path != "/id" &&
+            static_cast<double>(use.first) > limits.access_path_share * static_cast<double>(runs))
             dominant.push_back(path);
     if (dominant.size() < 2 || of.key_paths.empty() || !contains(dominant, of.key_paths[0])) return;
     for (const auto& path : dominant) {
@@ -304,10 +333,14 @@ void judge_second_path(const Observation& of, const Thresholds& limits, Judgemen
         const double gain = by_path[path].second - extra;
         auto& finding = out.find(
             gain > 0 ? Severity::kMedium : Severity::kInfo,
-            fmt::format("Items are found by {} ({} of the queries) and by {} ({}); only the first is the partition key.",
-                        of.key_paths[0],
-                        percent(static_cast<double>(by_path[of.key_paths[0]].first) / static_cast<double>(runs)), path,
-                        percent(static_cast<double>(by_path[path].first) / static_cast<double>(runs))));
+            fmt::format(
+                "Items are found by {} ({} of the queries) and by {} ({}); only the first is the "
+                "partition key.",
+                of.key_paths[0],
+                percent(static_cast<double>(by_path[of.key_paths[0]].first) /
+                        static_cast<double>(runs)),
+                path,
+                percent(static_cast<double>(by_path[path].first) / static_cast<double>(runs))));
         finding.fact("runs", static_cast<double>(runs))
             .fact("runsByPath", static_cast<double>(by_path[path].first))
             .fact("fanOutRu", by_path[path].second, "RU")
@@ -318,10 +351,14 @@ void judge_second_path(const Observation& of, const Thresholds& limits, Judgemen
             chart.series[0].values.push_back(static_cast<double>(use.first));
         }
         finding.chart = std::move(chart);
-        finding.advise("container",
-                       gain > 0 ? "Keep a second copy under " + path + ": another item, or a materialized view."
-                                : "A second copy under " + path + " would cost more writes than it saves in queries.",
-                       fmt::format(R"({{"partitionKey":{{"paths":["{}"],"kind":"Hash","version":2}}}})", path));
+        finding.advise(
+            "container",
+            gain > 0
+                ? "Keep a second copy under " + path + ": another item, or a materialized view."
+                : "A second copy under " + path +
+                      " would cost more writes than it saves in queries.",
+            fmt::format(R"({{"partitionKey":{{"paths":["{}"],"kind":"Hash","version":2}}}})",
+                        path));
         finding.saves(of, gain, "charge of fan-out queries - charge of writing every item twice");
     }
 }
@@ -329,16 +366,19 @@ void judge_second_path(const Observation& of, const Thresholds& limits, Judgemen
 void judge_select_star(const Observation& of, const Thresholds& limits, Judgement& out) {
     if (of.queries.empty()) return out.no_evidence("queries");
     for (const auto& query : of.queries) {
-        const bool unused = query.used_bytes && static_cast<double>(query.output_bytes) >
-                                                    limits.result_times_used * static_cast<double>(*query.used_bytes);
+        const bool unused = query.used_bytes &&
+                            static_cast<double>(query.output_bytes) >
+                                limits.result_times_used * static_cast<double>(*query.used_bytes);
         const bool huge = query.returns_items && query.p50_result_bytes > limits.result_bytes;
         if (!unused && !huge) continue;
         // Without a word from the application: what one page of 100 KB would be.
         const double needed = query.used_bytes ? static_cast<double>(*query.used_bytes)
-                                               : static_cast<double>(limits.result_bytes) * static_cast<double>(query.pages);
+                                               : static_cast<double>(limits.result_bytes) *
+                                                     static_cast<double>(query.pages);
         auto& finding = out.find(
             Severity::kMedium,
-            fmt::format("'{}' returns {} a page{}.", query.text, size_text(static_cast<double>(query.p50_result_bytes)),
+            fmt::format("'{}' returns {} a page{}.", query.text,
+                        size_text(static_cast<double>(query.p50_result_bytes)),
                         unused ? ", of which the application uses " +
                                      percent(static_cast<double>(*query.used_bytes) /
                                              std::max(1.0, static_cast<double>(query.output_bytes)))
@@ -350,8 +390,10 @@ void judge_select_star(const Observation& of, const Thresholds& limits, Judgemen
         std::string rewritten = query.text;
         if (const size_t star = rewritten.find("SELECT *"); star != std::string::npos)
             rewritten.replace(star, 8, "SELECT c.id, c.<the properties that are used>");
-        finding.advise("query", "Project the properties that are used, and ask for smaller pages.", {}, rewritten);
-        finding.saves(of, 0.03 * std::max(0.0, static_cast<double>(query.output_bytes) - needed) / 1024,
+        finding.advise("query", "Project the properties that are used, and ask for smaller pages.",
+                       {}, rewritten);
+        finding.saves(of,
+                      0.03 * std::max(0.0, static_cast<double>(query.output_bytes) - needed) / 1024,
                       "0.03 RU for each KB that is not returned");
     }
 }
@@ -360,15 +402,18 @@ void judge_small_pages(const Observation& of, const Thresholds& limits, Judgemen
     if (of.queries.empty()) return out.no_evidence("queries");
     for (const auto& query : of.queries) {
         if (query.small_page_runs == 0) continue;
-        const double pages = static_cast<double>(query.small_pages) / static_cast<double>(query.small_page_runs);
+        const double pages =
+            static_cast<double>(query.small_pages) / static_cast<double>(query.small_page_runs);
         if (pages <= limits.small_pages) continue;
-        auto& finding = out.find(Severity::kLow, fmt::format("'{}' is read in {:.1f} pages of fewer than ten items.",
-                                                             query.text, pages));
+        auto& finding = out.find(
+            Severity::kLow, fmt::format("'{}' is read in {:.1f} pages of fewer than ten items.",
+                                        query.text, pages));
         finding.fact("runs", static_cast<double>(query.small_page_runs))
             .fact("pages", static_cast<double>(query.small_pages));
         finding.advise("query", "Ask for a page size of -1 (as many items as fit), or 100.");
-        finding.saves(of, kQueryPartitionRu * static_cast<double>(query.small_pages - query.small_page_runs),
-                      "2.79 RU for each page but the first");
+        finding.saves(
+            of, kQueryPartitionRu * static_cast<double>(query.small_pages - query.small_page_runs),
+            "2.79 RU for each page but the first");
     }
 }
 

@@ -23,8 +23,9 @@ std::vector<const Finding*> ranked(const ContainerReport& container) {
 }
 
 std::string number(double value) {
-    std::string out = value == static_cast<double>(static_cast<int64_t>(value)) ? fmt::format("{:.0f}", value)
-                                                                                : fmt::format("{:.2f}", value);
+    std::string out = value == static_cast<double>(static_cast<int64_t>(value))
+                          ? fmt::format("{:.0f}", value)
+                          : fmt::format("{:.2f}", value);
     const size_t point = std::min(out.find('.'), out.size());
     const size_t first = out.starts_with('-') ? 1 : 0;
     for (size_t at = point; at > first + 3; at -= 3) out.insert(at - 3, 1, ',');
@@ -33,17 +34,21 @@ std::string number(double value) {
 
 std::string saving_text(const Finding& finding) {
     std::string out;
-    if (finding.saved_ru_month > 0) out = fmt::format("{} RU", number(static_cast<double>(finding.saved_ru_month)));
-    if (finding.saved_month > 0) out = fmt::format("{}{}{}", out, out.empty() ? "" : ", ", dollars(finding.saved_month));
+    if (finding.saved_ru_month > 0)
+        out = fmt::format("{} RU", number(static_cast<double>(finding.saved_ru_month)));
+    if (finding.saved_month > 0)
+        out = fmt::format("{}{}{}", out, out.empty() ? "" : ", ", dollars(finding.saved_month));
     if (out.empty()) return finding.saving_note;
-    return finding.saving_note.empty() ? fmt::format("{} a month", out) : fmt::format("{} a month ({})", out, finding.saving_note);
+    return finding.saving_note.empty() ? fmt::format("{} a month", out)
+                                       : fmt::format("{} a month ({})", out, finding.saving_note);
 }
 
 std::string no_evidence_text(const ContainerReport& container) {
     std::string out;
     for (const auto& judgement : container.judgements)
         if (judgement.state() == Judgement::State::kNoEvidence)
-            out += fmt::format("- {} {}: needs {}\n", judgement.rule, rule_of(judgement.rule).title, judgement.why);
+            out += fmt::format("- {} {}: needs {}\n", judgement.rule, rule_of(judgement.rule).title,
+                               judgement.why);
     return out;
 }
 
@@ -73,20 +78,27 @@ std::string bars_svg(const FindingChart& chart) {
     std::string rows;
     int y = 0;
     for (size_t i = 0; i < chart.labels.size(); ++i) {
-        rows += fmt::format(R"(<text x="{}" y="{}" text-anchor="end">{}</text>)", kLabel - 8, y + 15,
-                            escaped(chart.labels[i].size() > 30 ? chart.labels[i].substr(0, 29) + "…" : chart.labels[i]));
+        rows +=
+            fmt::format(R"(<text x="{}" y="{}" text-anchor="end">{}</text>)", kLabel - 8, y + 15,
+                        escaped(chart.labels[i].size() > 30 ? chart.labels[i].substr(0, 29) + "…"
+                                                            : chart.labels[i]));
         double x = kLabel;
         for (size_t s = 0; s < chart.series.size(); ++s) {
             const double value = i < chart.series[s].values.size() ? chart.series[s].values[i] : 0;
             const double width = value / top * 360;
-            rows += fmt::format(R"(<rect class="s{}" x="{:.1f}" y="{}" width="{:.1f}" height="14"/>)", s % 4, x, y + 4, width);
+            rows +=
+                fmt::format(R"(<rect class="s{}" x="{:.1f}" y="{}" width="{:.1f}" height="14"/>)",
+                            s % 4, x, y + 4, width);
             x += width;
         }
-        const double value = chart.series.empty() || i >= chart.series[0].values.size() ? 0 : chart.series[0].values[i];
+        const double value = chart.series.empty() || i >= chart.series[0].values.size()
+                                 ? 0
+                                 : chart.series[0].values[i];
         rows += fmt::format(R"(<text x="{:.1f}" y="{}">{}</text>)", x + 6, y + 15, number(value));
         y += kRow;
     }
-    return fmt::format(R"(<svg viewBox="0 0 680 {0}" role="img" aria-label="{1}">{2}</svg>)", y + 4, escaped(chart.title), rows);
+    return fmt::format(R"(<svg viewBox="0 0 680 {0}" role="img" aria-label="{1}">{2}</svg>)", y + 4,
+                       escaped(chart.title), rows);
 }
 
 std::string lines_svg(const FindingChart& chart) {
@@ -98,16 +110,23 @@ std::string lines_svg(const FindingChart& chart) {
         std::string points;
         const auto& values = chart.series[s].values;
         for (size_t i = 0; i < values.size(); ++i)
-            points += fmt::format("{:.1f},{:.1f} ", 50 + (values.size() < 2 ? 0 : 600.0 * static_cast<double>(i) / static_cast<double>(values.size() - 1)),
-                                  150 - values[i] / top * 140);
+            points +=
+                fmt::format("{:.1f},{:.1f} ",
+                            50 + (values.size() < 2 ? 0
+                                                    : 600.0 * static_cast<double>(i) /
+                                                          static_cast<double>(values.size() - 1)),
+                            150 - values[i] / top * 140);
         body += fmt::format(R"(<polyline class="l{}" points="{}"/>)", s % 4, points);
-        body += fmt::format(R"(<text class="t{}" x="{}" y="176">{}</text>)", s % 4, 50 + static_cast<int>(s) * 150, escaped(chart.series[s].name));
+        body += fmt::format(R"(<text class="t{}" x="{}" y="176">{}</text>)", s % 4,
+                            50 + static_cast<int>(s) * 150, escaped(chart.series[s].name));
     }
     if (!chart.labels.empty())
-        body += fmt::format(R"(<text x="650" y="164" text-anchor="end">{}</text><text x="50" y="164">{}</text>)",
-                            escaped(chart.labels.back()), escaped(chart.labels.front()));
+        body += fmt::format(
+            R"(<text x="650" y="164" text-anchor="end">{}</text><text x="50" y="164">{}</text>)",
+            escaped(chart.labels.back()), escaped(chart.labels.front()));
     body += fmt::format(R"(<text x="44" y="14" text-anchor="end">{}</text>)", number(top));
-    return fmt::format(R"(<svg viewBox="0 0 680 182" role="img" aria-label="{}">{}</svg>)", escaped(chart.title), body);
+    return fmt::format(R"(<svg viewBox="0 0 680 182" role="img" aria-label="{}">{}</svg>)",
+                       escaped(chart.title), body);
 }
 
 std::string heat_svg(const FindingChart& chart) {
@@ -117,14 +136,18 @@ std::string heat_svg(const FindingChart& chart) {
     std::string body;
     int y = 0;
     for (const auto& series : chart.series) {
-        body += fmt::format(R"(<text x="42" y="{}" text-anchor="end">{}</text>)", y + 13, escaped(series.name));
+        body += fmt::format(R"(<text x="42" y="{}" text-anchor="end">{}</text>)", y + 13,
+                            escaped(series.name));
         const double width = 620.0 / static_cast<double>(std::max<size_t>(1, series.values.size()));
         for (size_t i = 0; i < series.values.size(); ++i)
-            body += fmt::format(R"(<rect class="s0" x="{:.1f}" y="{}" width="{:.2f}" height="16" opacity="{:.3f}"/>)",
-                                50 + width * static_cast<double>(i), y, width, 0.04 + 0.96 * series.values[i] / top);
+            body += fmt::format(
+                R"(<rect class="s0" x="{:.1f}" y="{}" width="{:.2f}" height="16" opacity="{:.3f}"/>)",
+                50 + width * static_cast<double>(i), y, width,
+                0.04 + 0.96 * series.values[i] / top);
         y += 20;
     }
-    return fmt::format(R"(<svg viewBox="0 0 680 {}" role="img" aria-label="{}">{}</svg>)", y, escaped(chart.title), body);
+    return fmt::format(R"(<svg viewBox="0 0 680 {}" role="img" aria-label="{}">{}</svg>)", y,
+                       escaped(chart.title), body);
 }
 
 std::string chart_svg(const FindingChart& chart) {
@@ -148,16 +171,21 @@ table{border-collapse:collapse}td{padding:.1rem 1rem .1rem 0}td:last-child{text-
 )";
 
 void finding_html(std::string& out, const Finding& finding) {
-    out += fmt::format(R"(<article><h3><span class="sev {0}">{0}</span>{1}. {2}</h3><p>{3}</p>)", severity_name(finding.severity),
-                       finding.rule, rule_of(finding.rule).title, escaped(finding.summary));
-    if (finding.chart) out += fmt::format("<p><b>{}</b></p>{}", escaped(finding.chart->title), chart_svg(*finding.chart));
+    out += fmt::format(R"(<article><h3><span class="sev {0}">{0}</span>{1}. {2}</h3><p>{3}</p>)",
+                       severity_name(finding.severity), finding.rule, rule_of(finding.rule).title,
+                       escaped(finding.summary));
+    if (finding.chart)
+        out += fmt::format("<p><b>{}</b></p>{}", escaped(finding.chart->title),
+                           chart_svg(*finding.chart));
     out += "<table>";
     for (const auto& fact : finding.facts)
-        out += fmt::format("<tr><td>{}</td><td>{} {}</td></tr>", escaped(fact.name), number(fact.value), escaped(fact.unit));
+        out += fmt::format("<tr><td>{}</td><td>{} {}</td></tr>", escaped(fact.name),
+                           number(fact.value), escaped(fact.unit));
     out += fmt::format("</table><p><b>Change:</b> {}</p>", escaped(finding.change.text));
     for (const auto& code : {finding.change.json, finding.change.query})
         if (!code.empty()) out += fmt::format("<pre>{}</pre>", escaped(code));
-    if (const auto saving = saving_text(finding); !saving.empty()) out += fmt::format("<p><b>Saves:</b> {}</p>", escaped(saving));
+    if (const auto saving = saving_text(finding); !saving.empty())
+        out += fmt::format("<p><b>Saves:</b> {}</p>", escaped(saving));
     out += "</article>";
 }
 
@@ -178,7 +206,8 @@ MicroDollars Report::saved_month() const {
     return sum;
 }
 
-Report make_report(std::vector<Observation> observations, const Thresholds& limits, int64_t now_seconds) {
+Report make_report(std::vector<Observation> observations, const Thresholds& limits,
+                   int64_t now_seconds) {
     Report report;
     report.made_seconds = now_seconds;
     for (auto& observation : observations) {
@@ -191,13 +220,21 @@ Report make_report(std::vector<Observation> observations, const Thresholds& limi
 std::string finding_json(const Finding& finding) {
     JsonText out;
     out.begin_object().member("rule", finding.rule).member("name", rule_of(finding.rule).name);
-    out.member("title", rule_of(finding.rule).title).member("severity", severity_name(finding.severity));
+    out.member("title", rule_of(finding.rule).title)
+        .member("severity", severity_name(finding.severity));
     out.member("summary", finding.summary).name("evidence").begin_array();
     for (const auto& fact : finding.facts)
-        out.begin_object().member("name", fact.name).member("value", fact.value).member("unit", fact.unit).end_object();
+        out.begin_object()
+            .member("name", fact.name)
+            .member("value", fact.value)
+            .member("unit", fact.unit)
+            .end_object();
     out.end_array();
     if (finding.chart) {
-        out.name("chart").begin_object().member("kind", finding.chart->kind).member("title", finding.chart->title);
+        out.name("chart")
+            .begin_object()
+            .member("kind", finding.chart->kind)
+            .member("title", finding.chart->title);
         out.member("unit", finding.chart->unit).name("labels").begin_array();
         for (const auto& label : finding.chart->labels) out.value(label);
         out.end_array().name("series").begin_array();
@@ -208,7 +245,10 @@ std::string finding_json(const Finding& finding) {
         }
         out.end_array().end_object();
     }
-    out.name("change").begin_object().member("kind", finding.change.kind).member("text", finding.change.text);
+    out.name("change")
+        .begin_object()
+        .member("kind", finding.change.kind)
+        .member("text", finding.change.text);
     if (!finding.change.json.empty()) out.name("json").raw(finding.change.json);
     if (!finding.change.query.empty()) out.member("query", finding.change.query);
     out.end_object().name("saving").begin_object().member("ruPerMonth", finding.saved_ru_month);
@@ -225,7 +265,9 @@ std::string report_json(const Report& report, bool with_observations) {
     for (const auto& container : report.containers) {
         out.begin_object().member("database", container.observation.database);
         out.member("container", container.observation.container);
-        out.member("observedSeconds", container.observation.observed_seconds).name("findings").begin_array();
+        out.member("observedSeconds", container.observation.observed_seconds)
+            .name("findings")
+            .begin_array();
         for (const auto* finding : ranked(container)) out.raw(finding_json(*finding));
         out.end_array().name("quiet").begin_array();
         for (const auto& judgement : container.judgements)
@@ -251,23 +293,30 @@ std::string report_markdown(const Report& report) {
     std::string out = "# Design report\n\n";
     for (const auto& container : report.containers) {
         const auto findings = ranked(container);
-        out += fmt::format("## {} / {}\n\nObserved for {:.1f} hours; {} finding{}.\n\n", container.observation.database,
-                           container.observation.container, container.observation.observed_seconds / 3600, findings.size(),
+        out += fmt::format("## {} / {}\n\nObserved for {:.1f} hours; {} finding{}.\n\n",
+                           container.observation.database, container.observation.container,
+                           container.observation.observed_seconds / 3600, findings.size(),
                            findings.size() == 1 ? "" : "s");
         for (const auto* finding : findings) {
-            out += fmt::format("### {}. {} ({})\n\n{}\n\n", finding->rule, rule_of(finding->rule).title,
-                               severity_name(finding->severity), finding->summary);
+            out += fmt::format("### {}. {} ({})\n\n{}\n\n", finding->rule,
+                               rule_of(finding->rule).title, severity_name(finding->severity),
+                               finding->summary);
             out += "| evidence | |\n|---|---:|\n";
             for (const auto& fact : finding->facts)
                 out += fmt::format("| {} | {} {} |\n", fact.name, number(fact.value), fact.unit);
             out += fmt::format("\n**Change.** {}\n", finding->change.text);
-            if (!finding->change.json.empty()) out += fmt::format("\n```json\n{}\n```\n", finding->change.json);
-            if (!finding->change.query.empty()) out += fmt::format("\n```sql\n{}\n```\n", finding->change.query);
-            if (const auto saving = saving_text(*finding); !saving.empty()) out += fmt::format("\n**Saves.** {}\n", saving);
+            if (!finding->change.json.empty())
+                out += fmt::format("\n```json\n{}\n```\n", finding->change.json);
+            if (!finding->change.query.empty())
+                out += fmt::format("\n```sql\n{}\n```\n", finding->change.query);
+            if (const auto saving = saving_text(*finding); !saving.empty())
+                out += fmt::format("\n**Saves.** {}\n", saving);
             out += '\n';
         }
         if (const auto missing = no_evidence_text(container); !missing.empty())
-            out += fmt::format("<details><summary>Not judged for lack of evidence</summary>\n\n{}\n</details>\n\n", missing);
+            out += fmt::format(
+                "<details><summary>Not judged for lack of evidence</summary>\n\n{}\n</details>\n\n",
+                missing);
     }
     return out;
 }
@@ -278,15 +327,21 @@ std::string report_html(const Report& report) {
         kStyle, format_http_date(report.made_seconds), dollars(report.saved_month()));
     for (const auto& container : report.containers) {
         const auto findings = ranked(container);
-        out += fmt::format("<h2>{} / {}</h2><p>Observed for {:.1f} hours.{}</p>", escaped(container.observation.database),
-                           escaped(container.observation.container), container.observation.observed_seconds / 3600,
+        out += fmt::format("<h2>{} / {}</h2><p>Observed for {:.1f} hours.{}</p>",
+                           escaped(container.observation.database),
+                           escaped(container.observation.container),
+                           container.observation.observed_seconds / 3600,
                            findings.empty() ? " Nothing was found." : "");
         for (const auto* finding : findings) finding_html(out, *finding);
         std::string missing;
         for (const auto& judgement : container.judgements)
             if (judgement.state() == Judgement::State::kNoEvidence)
-                missing += fmt::format("<li>{}. {}: needs {}</li>", judgement.rule, rule_of(judgement.rule).title, escaped(judgement.why));
-        if (!missing.empty()) out += fmt::format("<details><summary>Not judged for lack of evidence</summary><ul>{}</ul></details>", missing);
+                missing += fmt::format("<li>{}. {}: needs {}</li>", judgement.rule,
+                                       rule_of(judgement.rule).title, escaped(judgement.why));
+        if (!missing.empty())
+            out += fmt::format(
+                "<details><summary>Not judged for lack of evidence</summary><ul>{}</ul></details>",
+                missing);
     }
     return out + "</main></body></html>";
 }

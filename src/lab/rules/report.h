@@ -21,7 +21,8 @@ struct Report {
     MicroDollars saved_month() const;
 };
 
-Report make_report(std::vector<Observation> observations, const Thresholds& limits, int64_t now_seconds);
+Report make_report(std::vector<Observation> observations, const Thresholds& limits,
+                   int64_t now_seconds);
 
 std::string finding_json(const Finding& finding);
 /// `with_observations`: the numbers that the findings rest on, too.

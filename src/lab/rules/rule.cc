@@ -134,8 +134,8 @@ std::string_view severity_name(Severity severity) {
 }
 
 std::optional<Severity> parse_severity(std::string_view name) {
-    for (const auto severity : {Severity::kInfo, Severity::kLow, Severity::kMedium, Severity::kHigh,
-                                Severity::kCritical})
+    for (const auto severity :
+         {Severity::kInfo, Severity::kLow, Severity::kMedium, Severity::kHigh, Severity::kCritical})
         if (severity_name(severity) == name) return severity;
     return std::nullopt;
 }
@@ -175,7 +175,9 @@ Finding& Judgement::find(Severity severity, std::string summary) {
     return findings.back();
 }
 
-std::span<const Rule> all_rules() { return kRules; }
+std::span<const Rule> all_rules() {
+    return kRules;
+}
 
 const Rule& rule_of(int number) {
     CHECK(number >= 1 && number <= static_cast<int>(kRules.size()));
@@ -221,7 +223,9 @@ std::string query_path(std::string_view alias, std::string_view path) {
     return out;
 }
 
-std::string percent(double share) { return fmt::format("{:.{}f} %", share * 100, share < 0.1 ? 1 : 0); }
+std::string percent(double share) {
+    return fmt::format("{:.{}f} %", share * 100, share < 0.1 ? 1 : 0);
+}
 
 std::string size_text(double bytes) {
     constexpr std::array<const char*, 5> kUnits = {"bytes", "KB", "MB", "GB", "TB"};

@@ -92,10 +92,11 @@ struct FindingChart {
 
 /// What to do, as concretely as the observation allows.
 struct Change {
-    std::string kind;  ///< partitionKey, indexingPolicy, query, item, throughput, account, container
+    std::string
+        kind;  ///< partitionKey, indexingPolicy, query, item, throughput, account, container
     std::string text;
-    std::string json;  ///< a policy or definition to paste; empty: none
-    std::string query; ///< a query to use instead; empty: none
+    std::string json;   ///< a policy or definition to paste; empty: none
+    std::string query;  ///< a query to use instead; empty: none
 };
 
 struct Finding {
@@ -110,7 +111,8 @@ struct Finding {
     std::string saving_note;  ///< what the saving is where it is no money, or how it was reckoned
 
     Finding& fact(std::string name, double value, std::string unit = {});
-    Finding& advise(std::string kind, std::string text, std::string json = {}, std::string query = {});
+    Finding& advise(std::string kind, std::string text, std::string json = {},
+                    std::string query = {});
     /// RU of the observed time, brought to a month and to money.
     Finding& saves(const Observation& of, double observed_ru, std::string note = {});
     /// RU/s that need not be provisioned.

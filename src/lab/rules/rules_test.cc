@@ -33,7 +33,8 @@ TEST(Rules, EachSpeaksWhereItMustAndOnlyThere) {
     for (const auto& one : cases->elements()) {
         const int rule = static_cast<int>(one.member("rule").as_double());
         covered.insert(rule);
-        const std::string name = std::to_string(rule) + " " + std::string(one.member("name").as_string());
+        const std::string name =
+            std::to_string(rule) + " " + std::string(one.member("name").as_string());
         const auto triggers = read_observation(json::to_text(one.member("triggers")));
         const auto quiet = read_observation(json::to_text(one.member("quiet")));
         ASSERT_TRUE(triggers.ok() && quiet.ok()) << name;
@@ -48,12 +49,14 @@ TEST(Rules, EachSpeaksWhereItMustAndOnlyThere) {
             EXPECT_TRUE(finding.saved_month > 0 || !finding.saving_note.empty()) << name;
             EXPECT_GE(finding.saved_ru_month, 0) << name;
             if (!finding.change.json.empty()) {
-                EXPECT_TRUE(json::parse(finding.change.json, arena).ok()) << name << ": " << finding.change.json;
+                EXPECT_TRUE(json::parse(finding.change.json, arena).ok())
+                    << name << ": " << finding.change.json;
             }
             EXPECT_TRUE(json::parse(finding_json(finding), arena).ok()) << name;
         }
         const auto silent = judge_all(*quiet, {});
-        for (const auto& finding : judgement_of(silent, rule).findings) ADD_FAILURE() << name << ": " << finding.summary;
+        for (const auto& finding : judgement_of(silent, rule).findings)
+            ADD_FAILURE() << name << ": " << finding.summary;
     }
     EXPECT_EQ(covered.size(), all_rules().size());
 }
@@ -67,7 +70,8 @@ TEST(Rules, WithoutEvidenceNothingIsSaidAndNothingPasses) {
         const bool no_evidence = judgement.state() == Judgement::State::kNoEvidence;
         // Rules on writes have nothing to say about a container without any.
         if (judgement.rule == 12 || judgement.rule == 35) continue;
-        EXPECT_EQ(no_evidence, !quiet.contains(judgement.rule)) << judgement.rule << " " << judgement.why;
+        EXPECT_EQ(no_evidence, !quiet.contains(judgement.rule))
+            << judgement.rule << " " << judgement.why;
     }
 }
 
@@ -104,7 +108,8 @@ TEST(Observation, SurvivesJson) {
     }
     const auto wrong = read_observation(R"({"queries":[{"runs":1},{"runs":"many"}]})");
     ASSERT_FALSE(wrong.ok());
-    EXPECT_NE(wrong.error().message.find("/queries/1/runs"), std::string::npos) << wrong.error().message;
+    EXPECT_NE(wrong.error().message.find("/queries/1/runs"), std::string::npos)
+        << wrong.error().message;
     EXPECT_FALSE(read_observation(R"({"querys":[]})").ok());
     EXPECT_FALSE(read_observation("[]").ok());
     EXPECT_FALSE(read_observation("{").ok());

@@ -30,13 +30,14 @@ struct PathFacts {
 
 using Facts = std::map<std::string, PathFacts>;
 
-void gather(const json::Value& value, const std::string& path, int depth, double bytes, Facts& facts,
-            std::map<std::string, std::string>& values) {
+void gather(const json::Value& value, const std::string& path, int depth, double bytes,
+            Facts& facts, std::map<std::string, std::string>& values) {
     if (value.is_object()) {
         if (depth >= 2) return;
         for (const auto& member : value.members())
             if (!member.name.starts_with("_") && member.name.find('/') == std::string_view::npos)
-                gather(member.value, path + "/" + std::string(member.name), depth + 1, bytes, facts, values);
+                gather(member.value, path + "/" + std::string(member.name), depth + 1, bytes, facts,
+                       values);
         return;
     }
     if (!value.is_scalar() || (facts.size() >= kPathsMax && !facts.contains(path))) return;
@@ -52,9 +53,10 @@ void gather(const json::Value& value, const std::string& path, int depth, double
     values[path] = text;
 }
 
-/// Share of operations that one key value answers: point operations know their item, queries must pin
-/// every path.
-double served_share(const Workload& workload, const std::vector<std::string>& paths, const std::map<std::string, QueryShape>& shapes) {
+/// Share of operations that one key value answers: point operations know their item, queries must
+/// pin every path.
+double served_share(const Workload& workload, const std::vector<std::string>& paths,
+                    const std::map<std::string, QueryShape>& shapes) {
     double served = 0;
     for (const auto& operation : workload.operations) {
         if (operation.kind != Kind::kQuery) {
@@ -72,7 +74,8 @@ double served_share(const Workload& workload, const std::vector<std::string>& pa
         // A prefix of a hierarchical key still asks few partitions.
         served += pinned == paths.size() ? 1 : pinned > 0 ? 0.9 : 0;
     }
-    return workload.operations.empty() ? 0 : served / static_cast<double>(workload.operations.size());
+    return workload.operations.empty() ? 0
+                                       : served / static_cast<double>(workload.operations.size());
 }
 
 }  // namespace
@@ -109,7 +112,8 @@ std::vector<Candidate> propose_candidates(const Workload& workload, size_t count
         if (filtered.contains(path) || path == "/id") wanted.insert({path});
         if (filtered.contains(path) && path != "/id") wanted.insert({path, "/id"});
         for (const auto& other : filtered)
-            if (other != path && filtered.contains(path) && facts.contains(other) && path != "/id" && other != "/id")
+            if (other != path && filtered.contains(path) && facts.contains(other) &&
+                path != "/id" && other != "/id")
                 wanted.insert({path, other});
     }
     std::vector<Candidate> out;
@@ -126,20 +130,27 @@ std::vector<Candidate> propose_candidates(const Workload& workload, size_t count
             by_value[value] += sizes[i];
         }
         one.distinct = static_cast<int64_t>(by_value.size());
-        for (const auto& [value, bytes] : by_value) one.largest_share = std::max(one.largest_share, total > 0 ? bytes / total : 0);
+        for (const auto& [value, bytes] : by_value)
+            one.largest_share = std::max(one.largest_share, total > 0 ? bytes / total : 0);
         one.served = served_share(workload, paths, shapes);
         const auto first = facts.find(paths[0]);
-        one.time_based = first != facts.end() && first->second.times * 10 >= first->second.items * 9;
-        // How well operations stay together, how evenly data spreads, how much room to grow there is.
+        one.time_based =
+            first != facts.end() && first->second.times * 10 >= first->second.items * 9;
+        // How well operations stay together, how evenly data spreads, how much room to grow there
+        // is.
         const double spread = 1 - one.largest_share;
-        const double room = std::min(1.0, std::log10(static_cast<double>(std::max<int64_t>(1, one.distinct))) / 3);
+        const double room =
+            std::min(1.0, std::log10(static_cast<double>(std::max<int64_t>(1, one.distinct))) / 3);
         one.score = one.served * (0.4 + 0.35 * spread + 0.25 * room) * (one.time_based ? 0.5 : 1);
-        one.why = fmt::format("{:.0f} % of the operations need one key only; {} values among {} items, the largest with {:.1f} % of the bytes{}",
-                              one.served * 100, one.distinct, rows.size(), one.largest_share * 100,
-                              one.time_based ? "; it is a time, and all new items go to the newest value" : "");
+        one.why = fmt::format(
+            "{:.0f} % of the operations need one key only; {} values among {} items, the largest "
+            "with {:.1f} % of the bytes{}",
+            one.served * 100, one.distinct, rows.size(), one.largest_share * 100,
+            one.time_based ? "; it is a time, and all new items go to the newest value" : "");
         out.push_back(std::move(one));
     }
-    std::stable_sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
     if (out.size() > count) out.resize(count);
     return out;
 }
@@ -150,7 +161,9 @@ std::string candidates_json(const std::vector<Candidate>& candidates) {
     for (const auto& one : candidates) {
         out.begin_object().name("keyPaths").begin_array();
         for (const auto& path : one.key_paths) out.value(path);
-        out.end_array().member("score", std::round(one.score * 1000) / 1000).member("served", one.served);
+        out.end_array()
+            .member("score", std::round(one.score * 1000) / 1000)
+            .member("served", one.served);
         out.member("distinct", one.distinct).member("largestShare", one.largest_share);
         out.member("timeBased", one.time_based).member("why", one.why).end_object();
     }

@@ -51,10 +51,12 @@ Workload car_telemetry() {
     const auto item = [&](uint64_t device, uint64_t month, uint64_t number) {
         return fmt::format(
             R"({{"id":"{}-{}-{}","deviceId":"car-{:04}","model":"model-{}","month":"2024-{:02}","ts":{},"speed":{},"fuel":{},"location":{{"lat":{},"lon":{}}},"codes":["P{}","P{}"]}})",
-            device, month, number, device, model_of(device), month, 1'704'067'200 + month * 2'600'000 + number * 60, numbers.below(180),
-            numbers.below(60), 40 + numbers.below(10), 5 + numbers.below(10), numbers.below(900), numbers.below(900));
+            device, month, number, device, model_of(device), month,
+            1'704'067'200 + month * 2'600'000 + number * 60, numbers.below(180), numbers.below(60),
+            40 + numbers.below(10), 5 + numbers.below(10), numbers.below(900), numbers.below(900));
     };
-    for (uint64_t i = 0; i < 4800; ++i) out.items.push_back(item(i % kDevices, 1 + (i / kDevices) % kMonths, i));
+    for (uint64_t i = 0; i < 4800; ++i)
+        out.items.push_back(item(i % kDevices, 1 + (i / kDevices) % kMonths, i));
     out.loaded = out.items.size();
     for (uint64_t i = 0; i < 4000; ++i) {
         const uint64_t device = numbers.below(kDevices);
@@ -67,14 +69,16 @@ Workload car_telemetry() {
             out.operations.push_back(std::move(create));
         } else if (what < 90) {
             out.operations.push_back(query(fmt::format(
-                "SELECT * FROM c WHERE c.deviceId = 'car-{:04}' AND c.month = '2024-{:02}'", device, kMonths - numbers.skewed(3))));
+                "SELECT * FROM c WHERE c.deviceId = 'car-{:04}' AND c.month = '2024-{:02}'", device,
+                kMonths - numbers.skewed(3))));
         } else if (what < 98) {
             WorkloadOperation read;
             read.item = static_cast<size_t>(numbers.below(4800));
             out.operations.push_back(std::move(read));
         } else {
             out.operations.push_back(query(fmt::format(
-                "SELECT VALUE COUNT(1) FROM c WHERE c.model = 'model-{}' AND c.month = '2024-12'", numbers.skewed(kModels))));
+                "SELECT VALUE COUNT(1) FROM c WHERE c.model = 'model-{}' AND c.month = '2024-12'",
+                numbers.skewed(kModels))));
         }
     }
     return out;
@@ -89,15 +93,20 @@ Workload multi_tenant() {
     out.key_paths = {"/tenantId"};
     out.operations_per_second = 2500;
     out.bytes_total = 60.0 * (1ULL << 30);
-    out.note = "Made up: 200 tenants, one with 55 % of the items and requests, 2,500 requests a second, 60 GB.";
-    const auto tenant = [&]() -> uint64_t { return numbers.below(100) < 55 ? 0 : 1 + numbers.below(kTenants - 1); };
+    out.note =
+        "Made up: 200 tenants, one with 55 % of the items and requests, 2,500 requests a second, "
+        "60 GB.";
+    const auto tenant = [&]() -> uint64_t {
+        return numbers.below(100) < 55 ? 0 : 1 + numbers.below(kTenants - 1);
+    };
     const auto users_of = [](uint64_t of) -> uint64_t { return of == 0 ? 500 : 10; };
     std::vector<std::pair<uint64_t, uint64_t>> owners;
     const auto item = [&](uint64_t of, uint64_t user, uint64_t number) {
         return fmt::format(
             R"({{"id":"doc-{}","tenantId":"tenant-{:03}","userId":"user-{:03}-{:03}","type":"order","total":{},"status":"{}","lines":[{{"sku":"s{}","n":{}}},{{"sku":"s{}","n":{}}}],"text":"{}"}})",
-            number, of, of, user, numbers.below(100'000), numbers.below(4) == 0 ? "open" : "done", numbers.below(500), numbers.below(9),
-            numbers.below(500), numbers.below(9), std::string(200, 'x'));
+            number, of, of, user, numbers.below(100'000), numbers.below(4) == 0 ? "open" : "done",
+            numbers.below(500), numbers.below(9), numbers.below(500), numbers.below(9),
+            std::string(200, 'x'));
     };
     for (uint64_t i = 0; i < 4000; ++i) {
         const uint64_t of = tenant();
@@ -126,11 +135,15 @@ Workload multi_tenant() {
             replace.item = static_cast<size_t>(numbers.below(4000));
             out.operations.push_back(std::move(replace));
         } else if (what < 95) {
-            out.operations.push_back(query(fmt::format(
-                "SELECT TOP 20 * FROM c WHERE c.tenantId = 'tenant-{:03}' AND c.userId = 'user-{:03}-{:03}'", of, of, user)));
+            out.operations.push_back(
+                query(fmt::format("SELECT TOP 20 * FROM c WHERE c.tenantId = 'tenant-{:03}' AND "
+                                  "c.userId = 'user-{:03}-{:03}'",
+                                  of, of, user)));
         } else {
-            out.operations.push_back(query(
-                fmt::format("SELECT VALUE COUNT(1) FROM c WHERE c.tenantId = 'tenant-{:03}' AND c.status = 'open'", of)));
+            out.operations.push_back(
+                query(fmt::format("SELECT VALUE COUNT(1) FROM c WHERE c.tenantId = 'tenant-{:03}' "
+                                  "AND c.status = 'open'",
+                                  of)));
         }
     }
     return out;
@@ -142,7 +155,8 @@ const std::vector<Demo>& demos() {
     static const std::vector<Demo> kDemos = {
         {"car-telemetry",
          "Car telemetry",
-         "Cars send measurements all the time; the application asks for one car's month. Model, month, device, or device and month?",
+         "Cars send measurements all the time; the application asks for one car's month. Model, "
+         "month, device, or device and month?",
          {{"/model"}, {"/month"}, {"/deviceId"}, {"/deviceId", "/month"}},
          30'000},
         {"multi-tenant",
@@ -157,7 +171,8 @@ const std::vector<Demo>& demos() {
 Result<Workload> demo_workload(std::string_view name) {
     if (name == "car-telemetry") return car_telemetry();
     if (name == "multi-tenant") return multi_tenant();
-    return errors::resource_not_found("There is no demo '" + std::string(name) + "'; there are 'car-telemetry' and 'multi-tenant'.");
+    return errors::resource_not_found("There is no demo '" + std::string(name) +
+                                      "'; there are 'car-telemetry' and 'multi-tenant'.");
 }
 
 }  // namespace orrery::lab

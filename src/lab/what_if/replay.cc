@@ -46,7 +46,9 @@ struct Event {
     uint64_t round = 0;
     int64_t arrived_us = 0;
     int retries = 0;
-    bool operator>(const Event& other) const { return at_us != other.at_us ? at_us > other.at_us : order > other.order; }
+    bool operator>(const Event& other) const {
+        return at_us != other.at_us ? at_us > other.at_us : order > other.order;
+    }
 };
 
 double quantile(std::vector<double>& values, double share) {
@@ -59,16 +61,19 @@ double quantile(std::vector<double>& values, double share) {
 /// One replay under one key.
 class Run {
 public:
-    Run(const Workload& workload, const Scale& scale, const ReplayControl& control, ReplayOutcome& out)
+    Run(const Workload& workload, const Scale& scale, const ReplayControl& control,
+        ReplayOutcome& out)
         : workload_(workload), scale_(scale), control_(control), out_(out) {}
 
     Status load(Sandbox& sandbox) {
         created_.assign(workload_.items.size(), false);
         for (const auto& operation : workload_.operations)
-            if (operation.kind == Kind::kCreate && operation.item >= workload_.loaded) created_[operation.item] = true;
+            if (operation.kind == Kind::kCreate && operation.item >= workload_.loaded)
+                created_[operation.item] = true;
         // An item that something else asks for must be there.
         for (const auto& operation : workload_.operations)
-            if (operation.kind != Kind::kCreate && operation.kind != Kind::kQuery) created_[operation.item] = false;
+            if (operation.kind != Kind::kCreate && operation.kind != Kind::kQuery)
+                created_[operation.item] = false;
         const auto& key = sandbox.container()->settings->key;
         std::map<std::string, double> bytes_by_key;
         engine::RequestTerms terms;
@@ -80,7 +85,8 @@ public:
             paths.push_back({"id"});
             TRY(auto values, json::extract(workload_.items[i], paths, arena));
             LoadedItem item;
-            item.id = values.back().is_string() ? std::string(values.back().as_string()) : std::string();
+            item.id =
+                values.back().is_string() ? std::string(values.back().as_string()) : std::string();
             values.pop_back();
             // Arrays and objects are no key values: as if they were missing.
             for (auto& value : values)
@@ -135,7 +141,8 @@ public:
         uint64_t order = 0;
         for (uint64_t i = 0; i < count; ++i) {
             Event event;
-            event.at_us = start_us_ + static_cast<int64_t>(static_cast<double>(i) * seconds_ * 1e6 / static_cast<double>(count));
+            event.at_us = start_us_ + static_cast<int64_t>(static_cast<double>(i) * seconds_ * 1e6 /
+                                                           static_cast<double>(count));
             event.arrived_us = event.at_us;
             event.order = order++;
             event.operation = static_cast<size_t>(i % workload_.operations.size());
@@ -148,18 +155,21 @@ public:
         while (!events_.empty()) {
             Event event = events_.top();
             events_.pop();
-            if (control_.cancelled != nullptr && control_.cancelled->load()) return Status(errors::bad_request("The what-if run was cancelled."));
+            if (control_.cancelled != nullptr && control_.cancelled->load())
+                return Status(errors::bad_request("The what-if run was cancelled."));
             if (event.retries == 0) {
                 ++arrivals;
                 for (; reported < steps * arrivals / count; ++reported)
                     if (control_.done != nullptr) ++*control_.done;
             }
-            if (event.at_us > sandbox.clock().wall_us()) sandbox.clock().advance_us(event.at_us - sandbox.clock().wall_us());
+            if (event.at_us > sandbox.clock().wall_us())
+                sandbox.clock().advance_us(event.at_us - sandbox.clock().wall_us());
             const Status refused = perform(sandbox, event);
             if (refused.ok()) continue;
             ++out_.refused;
             const int64_t wait_us = std::max<int64_t>(1, refused.error().retry_after_ms) * 1000;
-            if (++event.retries > kRetriesMax || event.at_us + wait_us - event.arrived_us > kRetryUsMax) {
+            if (++event.retries > kRetriesMax ||
+                event.at_us + wait_us - event.arrived_us > kRetryUsMax) {
                 ++out_.given_up;
                 waits_.push_back(static_cast<double>(event.at_us - event.arrived_us) / 1000);
                 continue;
@@ -174,7 +184,8 @@ public:
 
 private:
     Status step() const {
-        if (control_.cancelled != nullptr && control_.cancelled->load()) return Status(errors::bad_request("The what-if run was cancelled."));
+        if (control_.cancelled != nullptr && control_.cancelled->load())
+            return Status(errors::bad_request("The what-if run was cancelled."));
         if (control_.done != nullptr) ++*control_.done;
         return {};
     }
@@ -188,7 +199,9 @@ private:
         const WorkloadOperation& operation = workload_.operations[event.operation];
         const SystemClock real;
         const int64_t began = real.monotonic_us();
-        Status refused = operation.kind == Kind::kQuery ? perform_query(sandbox, operation) : perform_point(sandbox, operation, event.round);
+        Status refused = operation.kind == Kind::kQuery
+                             ? perform_query(sandbox, operation)
+                             : perform_point(sandbox, operation, event.round);
         if (!refused.ok()) return refused;
         executions_.push_back(static_cast<double>(real.monotonic_us() - began));
         waits_.push_back(static_cast<double>(event.at_us - event.arrived_us) / 1000);
@@ -202,10 +215,12 @@ private:
             const double ru = meter::ru_value(charge) * stands_for_;
             out_.partition_ru[i] += ru;
             out_.ru += ru;
-            const auto second = static_cast<size_t>((sandbox.clock().wall_us() - start_us_) / 1'000'000);
+            const auto second =
+                static_cast<size_t>((sandbox.clock().wall_us() - start_us_) / 1'000'000);
             if (second < out_.ru_by_second.size()) out_.ru_by_second[second] += ru;
             // The engine has taken one; the others that this one stands for pay, too.
-            const auto more = static_cast<int64_t>(static_cast<double>(charge.units) * (stands_for_ - 1));
+            const auto more =
+                static_cast<int64_t>(static_cast<double>(charge.units) * (stands_for_ - 1));
             if (more > 0) sandbox.engine().settle(ranges[i], {}, {more});
         }
     }
@@ -287,14 +302,16 @@ private:
             request.continuation = continuation;
             auto answer = sandbox.engine().query(*sandbox.container(), request);
             if (!answer.ok()) {
-                if (answer.error().http_status == 429 && first) return std::move(answer).take_status();
+                if (answer.error().http_status == 429 && first)
+                    return std::move(answer).take_status();
                 if (answer.error().http_status != 429) note_failure(answer.error());
                 return {};
             }
             for (const auto& part : answer->range_charges) charge(sandbox, part.range, part.charge);
             if (first) {
                 ++out_.queries;
-                if (!answer->keyed && sandbox.container()->ranges->ranges.size() > 1) ++out_.fan_out_queries;
+                if (!answer->keyed && sandbox.container()->ranges->ranges.size() > 1)
+                    ++out_.fan_out_queries;
             }
             ranges_ += static_cast<double>(answer->range_charges.size());
             first = false;
@@ -309,12 +326,15 @@ private:
         const double factor = workload_.scale_of_items() * scale_.data;
         for (const auto& range : sandbox.container()->ranges->ranges) {
             const auto totals = range.partition->totals(*view);
-            out_.partition_bytes.push_back(totals.ok() ? static_cast<double>(totals->bytes) * factor : 0);
+            out_.partition_bytes.push_back(totals.ok() ? static_cast<double>(totals->bytes) * factor
+                                                       : 0);
         }
         out_.simulated_seconds = seconds_;
         out_.operations = count * stands_for_;
         out_.ranges_per_query = out_.queries > 0 ? ranges_ / out_.queries : 0;
-        for (double* figure : {&out_.refused, &out_.given_up, &out_.queries, &out_.fan_out_queries, &out_.failed}) *figure *= stands_for_;
+        for (double* figure :
+             {&out_.refused, &out_.given_up, &out_.queries, &out_.fan_out_queries, &out_.failed})
+            *figure *= stands_for_;
         const double served = std::max(1.0, out_.operations - out_.given_up);
         out_.ru_per_operation = out_.ru / served;
         out_.wait_p50_ms = quantile(waits_, 0.5);
@@ -324,8 +344,10 @@ private:
         // What it would need: all operations, the refused ones too, with the hottest partition's
         // share as the measure, since throughput is dealt out evenly.
         const double wanted = out_.ru_per_operation * out_.operations / seconds_;
-        const double hottest = *std::max_element(out_.partition_ru.begin(), out_.partition_ru.end());
-        const double skew = out_.ru > 0 ? hottest * static_cast<double>(out_.partition_ru.size()) / out_.ru : 1;
+        const double hottest =
+            *std::max_element(out_.partition_ru.begin(), out_.partition_ru.end());
+        const double skew =
+            out_.ru > 0 ? hottest * static_cast<double>(out_.partition_ru.size()) / out_.ru : 1;
         CostInput input;
         input.peak_ru_per_second = static_cast<int64_t>(std::ceil(wanted * std::max(1.0, skew)));
         input.ru_per_month = static_cast<int64_t>(wanted * kSecondsPerMonth);
@@ -353,10 +375,12 @@ private:
 
 }  // namespace
 
-uint64_t steps_of_replay(const Workload& workload) { return workload.items.size() + workload.operations.size(); }
+uint64_t steps_of_replay(const Workload& workload) {
+    return workload.items.size() + workload.operations.size();
+}
 
-Result<ReplayOutcome> replay(const Workload& workload, const std::vector<std::string>& key_paths, const Scale& scale,
-                             const ReplayControl& control) {
+Result<ReplayOutcome> replay(const Workload& workload, const std::vector<std::string>& key_paths,
+                             const Scale& scale, const ReplayControl& control) {
     ReplayOutcome out;
     out.key_paths = key_paths;
     Run run(workload, scale, control, out);
@@ -364,9 +388,11 @@ Result<ReplayOutcome> replay(const Workload& workload, const std::vector<std::st
     options.key_paths = key_paths;
     options.indexing_policy = workload.indexing_policy;
     options.throughput = std::max<int64_t>(400, scale.throughput);
-    const auto by_storage = static_cast<int64_t>(std::ceil(run.bytes_at_scale() / kGb / kPartitionGb));
+    const auto by_storage =
+        static_cast<int64_t>(std::ceil(run.bytes_at_scale() / kGb / kPartitionGb));
     const int64_t by_throughput = (options.throughput + kPartitionRu - 1) / kPartitionRu;
-    options.partitions = std::clamp<int64_t>(std::max(by_storage, by_throughput), 1, kPartitionsMax);
+    options.partitions =
+        std::clamp<int64_t>(std::max(by_storage, by_throughput), 1, kPartitionsMax);
     auto sandbox = Sandbox::open(options);
     if (!sandbox.ok()) {
         out.why_not = sandbox.error().message;
@@ -389,15 +415,22 @@ std::string outcome_json(const ReplayOutcome& outcome) {
     for (const auto& path : outcome.key_paths) out.value(path);
     out.end_array().member("ran", outcome.ran);
     if (!outcome.ran) out.member("whyNot", outcome.why_not);
-    out.member("partitions", outcome.partitions).member("logicalPartitions", outcome.logical_partitions);
-    out.member("largestKey", outcome.largest_key).member("largestKeyShare", outcome.largest_key_share);
+    out.member("partitions", outcome.partitions)
+        .member("logicalPartitions", outcome.logical_partitions);
+    out.member("largestKey", outcome.largest_key)
+        .member("largestKeyShare", outcome.largest_key_share);
     out.member("largestKeyBytes", std::round(outcome.largest_key_bytes));
     list("partitionBytes", outcome.partition_bytes);
     list("partitionRu", outcome.partition_ru);
     list("ruBySecond", outcome.ru_by_second);
-    out.member("simulatedSeconds", outcome.simulated_seconds).member("operations", outcome.operations);
-    out.member("refused", outcome.refused).member("givenUp", outcome.given_up).member("failed", outcome.failed);
-    out.member("failure", outcome.failure).member("ru", outcome.ru).member("ruPerOperation", outcome.ru_per_operation);
+    out.member("simulatedSeconds", outcome.simulated_seconds)
+        .member("operations", outcome.operations);
+    out.member("refused", outcome.refused)
+        .member("givenUp", outcome.given_up)
+        .member("failed", outcome.failed);
+    out.member("failure", outcome.failure)
+        .member("ru", outcome.ru)
+        .member("ruPerOperation", outcome.ru_per_operation);
     out.member("queries", outcome.queries).member("rangesPerQuery", outcome.ranges_per_query);
     out.member("fanOutQueries", outcome.fan_out_queries).member("waitP50Ms", outcome.wait_p50_ms);
     out.member("waitP99Ms", outcome.wait_p99_ms).member("executeP50Us", outcome.execute_p50_us);

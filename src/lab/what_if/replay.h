@@ -27,8 +27,8 @@ struct ReplayOutcome {
     std::string why_not;  ///< !ran
     int64_t partitions = 0;
     int64_t logical_partitions = 0;
-    double largest_key_share = 0;   ///< of the bytes
-    double largest_key_bytes = 0;   ///< at the chosen scale
+    double largest_key_share = 0;  ///< of the bytes
+    double largest_key_bytes = 0;  ///< at the chosen scale
     std::string largest_key;
     std::vector<double> partition_bytes;  ///< at the chosen scale
     std::vector<double> partition_ru;     ///< in the simulated time, at the chosen traffic
@@ -45,9 +45,9 @@ struct ReplayOutcome {
     double fan_out_queries = 0;  ///< that had to ask more than one physical partition
     double wait_p50_ms = 0;      ///< what throttling adds, in simulated time
     double wait_p99_ms = 0;
-    double execute_p50_us = 0;   ///< on this machine
+    double execute_p50_us = 0;  ///< on this machine
     double execute_p99_us = 0;
-    double id_conflicts = 0;     ///< items of the copy that share key and id with another
+    double id_conflicts = 0;  ///< items of the copy that share key and id with another
     std::vector<double> ru_by_second;
     CostComparison cost;
 };

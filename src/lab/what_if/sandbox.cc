@@ -35,9 +35,12 @@ Status Sandbox::start(const Options& options) {
     TRY(store_, storage::Store::open(store_options));
     catalog::RangeLimits limits;
     limits.automatic = false;
-    TRY(catalog_, catalog::Catalog::load({*store_, cache_, workers_, clock_, query::compile_computed_properties, {}, limits}));
+    TRY(catalog_,
+        catalog::Catalog::load(
+            {*store_, cache_, workers_, clock_, query::compile_computed_properties, {}, limits}));
     TRY_STATUS(store_->start());
-    engine_ = std::make_unique<engine::Engine>(engine::Engine::Deps{*store_, *catalog_, workers_, clock_, *account_});
+    engine_ = std::make_unique<engine::Engine>(
+        engine::Engine::Deps{*store_, *catalog_, workers_, clock_, *account_});
     json::Arena arena;
     TRY(const auto database, json::parse(R"({"id":"lab"})", arena));
     TRY_STATUS(catalog_->create_database(database, {}).status().clone());
@@ -49,15 +52,21 @@ Status Sandbox::start(const Options& options) {
     const std::string definition = fmt::format(
         R"({{"id":"copy","partitionKey":{{"paths":[{}],"kind":"{}","version":2}}{}}})", paths,
         options.key_paths.size() > 1 ? "MultiHash" : "Hash",
-        options.indexing_policy.empty() ? std::string() : ",\"indexingPolicy\":" + options.indexing_policy);
+        options.indexing_policy.empty() ? std::string()
+                                        : ",\"indexingPolicy\":" + options.indexing_policy);
     TRY(const auto body, json::parse(definition, arena));
     catalog::ThroughputRequest throughput;
-    throughput.manual = options.partitions > 1 ? options.partitions * kManualPerPartition : std::max<int64_t>(400, options.throughput);
+    throughput.manual = options.partitions > 1 ? options.partitions * kManualPerPartition
+                                               : std::max<int64_t>(400, options.throughput);
     TRY(container_, catalog_->create_container("lab", body, throughput, false));
     const auto offer = catalog_->offer_of(container_->rid_text);
     if (offer != nullptr && offer->value() != options.throughput) {
-        TRY(const auto content, json::parse(fmt::format(R"({{"content":{{"offerThroughput":{}}}}})", options.throughput), arena));
-        TRY_STATUS(catalog_->replace_offer(offer->rid, content, catalog::Catalog::Migrate::kNo, {}).status().clone());
+        TRY(const auto content, json::parse(fmt::format(R"({{"content":{{"offerThroughput":{}}}}})",
+                                                        options.throughput),
+                                            arena));
+        TRY_STATUS(catalog_->replace_offer(offer->rid, content, catalog::Catalog::Migrate::kNo, {})
+                       .status()
+                       .clone());
         container_ = catalog_->find_container("lab", "copy");
     }
     return {};
@@ -81,8 +90,9 @@ engine::TransactionAnswer Sandbox::execute(std::string epk, partition::ItemOpera
     transaction.operations.push_back(std::move(operation));
     std::promise<engine::TransactionAnswer> answered;
     auto answer = answered.get_future();
-    engine_->execute(container_, std::move(transaction), terms,
-                     [&answered](engine::TransactionAnswer outcome) { answered.set_value(std::move(outcome)); });
+    engine_->execute(
+        container_, std::move(transaction), terms,
+        [&answered](engine::TransactionAnswer outcome) { answered.set_value(std::move(outcome)); });
     return answer.get();
 }
 

@@ -13,10 +13,13 @@ namespace {
 
 double skew(const std::vector<double>& values) {
     const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-    return sum <= 0 ? 1 : *std::max_element(values.begin(), values.end()) * static_cast<double>(values.size()) / sum;
+    return sum <= 0 ? 1
+                    : *std::max_element(values.begin(), values.end()) *
+                          static_cast<double>(values.size()) / sum;
 }
 
-ReplayOutcome run(const Workload& workload, const std::vector<std::string>& key, const Scale& scale) {
+ReplayOutcome run(const Workload& workload, const std::vector<std::string>& key,
+                  const Scale& scale) {
     auto outcome = replay(workload, key, scale, {});
     EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
     return outcome.ok() ? std::move(outcome).value() : ReplayOutcome{};
@@ -90,22 +93,27 @@ Result<Workload> read(const std::string& text) {
 }
 
 TEST(WhatIf, UploadsAreRead) {
-    const auto workload = read(R"({"keyPaths":["/a"],"items":[{"id":"1","a":"x"},{"id":"1","a":"y"}],"operationsPerSecond":10,
+    const auto workload = read(
+        R"({"keyPaths":["/a"],"items":[{"id":"1","a":"x"},{"id":"1","a":"y"}],"operationsPerSecond":10,
         "operations":[{"op":"read","id":"1","key":["y"],"times":3},{"op":"query","query":"SELECT * FROM c WHERE c.n = 1 OR c.m = 2 ORDER BY c.t","key":["x"]},
                       {"op":"create","item":{"id":"2","a":"z"}}]})");
     ASSERT_TRUE(workload.ok()) << workload.error().message;
     ASSERT_EQ(workload->operations.size(), 5u);
     EXPECT_EQ(workload->operations[0].item, 1u);
-    EXPECT_EQ(workload->operations[3].query, "SELECT * FROM c WHERE (c.n = 1 OR c.m = 2) AND c.a = \"x\" ORDER BY c.t");
+    EXPECT_EQ(workload->operations[3].query,
+              "SELECT * FROM c WHERE (c.n = 1 OR c.m = 2) AND c.a = \"x\" ORDER BY c.t");
     const ReplayOutcome outcome = run(*workload, {"/a"}, {});
     EXPECT_EQ(outcome.failed, 0) << outcome.failure;
     EXPECT_EQ(outcome.id_conflicts, 0);
     // Under another key the two items are one.
     EXPECT_EQ(run(*workload, {"/b"}, {}).id_conflicts, 1);
     for (const std::string wrong :
-         {R"([])", R"({"items":[],"operations":[]})", R"({"items":[{"a":1}],"operations":[{"op":"read","id":"1"}]})",
-          R"({"items":[{"id":"1"}],"operations":[{"op":"jump"}]})", R"({"items":[{"id":"1"}],"operations":[{"op":"read","id":"2"}]})",
-          R"({"items":[{"id":"1"}],"operations":[{"op":"query"}]})", R"({"keyPaths":["a"],"items":[{"id":"1"}],"operations":[{"op":"read","id":"1"}]})",
+         {R"([])", R"({"items":[],"operations":[]})",
+          R"({"items":[{"a":1}],"operations":[{"op":"read","id":"1"}]})",
+          R"({"items":[{"id":"1"}],"operations":[{"op":"jump"}]})",
+          R"({"items":[{"id":"1"}],"operations":[{"op":"read","id":"2"}]})",
+          R"({"items":[{"id":"1"}],"operations":[{"op":"query"}]})",
+          R"({"keyPaths":["a"],"items":[{"id":"1"}],"operations":[{"op":"read","id":"1"}]})",
           R"({"items":[{"id":"1"}],"operations":[{"op":"read","id":"1","times":0}]})"})
         EXPECT_FALSE(read(wrong).ok()) << wrong;
 }
@@ -116,7 +124,8 @@ TEST(WhatIf, CandidatesAreRankedByWhatTheyServe) {
     const auto candidates = propose_candidates(*cars, 8);
     ASSERT_GE(candidates.size(), 4u);
     EXPECT_EQ(candidates[0].key_paths[0], "/deviceId");
-    for (size_t i = 1; i < candidates.size(); ++i) EXPECT_GE(candidates[i - 1].score, candidates[i].score);
+    for (size_t i = 1; i < candidates.size(); ++i)
+        EXPECT_GE(candidates[i - 1].score, candidates[i].score);
     for (const auto& candidate : candidates)
         if (candidate.key_paths == std::vector<std::string>{"/month"}) {
             EXPECT_TRUE(candidate.time_based);
@@ -131,11 +140,13 @@ TEST(WhatIf, JobsRunAndCanBeCancelled) {
         do {
             std::this_thread::yield();
             text = *jobs.json(id);
-        } while (text.find("\"state\":\"running\"") != std::string::npos || text.find("\"state\":\"waiting\"") != std::string::npos);
+        } while (text.find("\"state\":\"running\"") != std::string::npos ||
+                 text.find("\"state\":\"waiting\"") != std::string::npos);
         return text;
     };
     WhatIfJobs::Request small;
-    small.workload = *read(R"({"items":[{"id":"1","a":"x"}],"operations":[{"op":"read","id":"1"}]})");
+    small.workload =
+        *read(R"({"items":[{"id":"1","a":"x"}],"operations":[{"op":"read","id":"1"}]})");
     small.candidates = {{"/a"}, {"/id"}};
     const auto first = jobs.start(small);
     ASSERT_TRUE(first.ok());

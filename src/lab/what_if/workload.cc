@@ -86,7 +86,8 @@ private:
 };
 
 std::optional<Kind> kind_of(std::string_view name) {
-    for (const Kind kind : {Kind::kRead, Kind::kCreate, Kind::kReplace, Kind::kUpsert, Kind::kDelete, Kind::kQuery})
+    for (const Kind kind :
+         {Kind::kRead, Kind::kCreate, Kind::kReplace, Kind::kUpsert, Kind::kDelete, Kind::kQuery})
         if (operation_kind_name(kind) == name) return kind;
     return std::nullopt;
 }
@@ -122,7 +123,8 @@ double Workload::scale_of_items() const {
     return bytes_total > own && own > 0 ? bytes_total / own : 1;
 }
 
-Result<std::string> with_key_condition(std::string_view text, const std::vector<std::string>& key_paths,
+Result<std::string> with_key_condition(std::string_view text,
+                                       const std::vector<std::string>& key_paths,
                                        const json::Value& key) {
     TRY(const auto syntax, query::parse_query(text));
     const auto& query = *syntax->query;
@@ -137,7 +139,8 @@ Result<std::string> with_key_condition(std::string_view text, const std::vector<
         if (!condition.empty()) condition += " AND ";
         const std::string path = query_path(alias, key_paths[i]);
         // `{}` in a key is a value that the item lacks.
-        condition += value.is_object() ? "NOT IS_DEFINED(" + path + ")" : path + " = " + json::to_text(value);
+        condition += value.is_object() ? "NOT IS_DEFINED(" + path + ")"
+                                       : path + " = " + json::to_text(value);
     }
     if (condition.empty()) return std::string(text);
     std::string out(text);
@@ -151,47 +154,64 @@ Result<std::string> with_key_condition(std::string_view text, const std::vector<
 }
 
 Result<Workload> read_workload(const json::Value& value) {
-    if (!value.is_object()) return errors::bad_request("A workload must be a JSON object with 'items' and 'operations'.");
+    if (!value.is_object())
+        return errors::bad_request(
+            "A workload must be a JSON object with 'items' and 'operations'.");
     Workload out;
     out.name = "uploaded";
     if (const auto name = value.member("name"); name.is_string()) out.name = name.as_string();
     if (const auto paths = value.member("keyPaths"); !paths.is_undefined()) {
-        if (!paths.is_array()) return errors::bad_request("'keyPaths' of the workload must be an array of paths.");
+        if (!paths.is_array())
+            return errors::bad_request("'keyPaths' of the workload must be an array of paths.");
         for (const auto& path : paths.elements()) {
             if (!path.is_string() || !path.as_string().starts_with("/"))
-                return errors::bad_request("'keyPaths' of the workload must be an array of paths like \"/a\".");
+                return errors::bad_request(
+                    "'keyPaths' of the workload must be an array of paths like \"/a\".");
             out.key_paths.emplace_back(path.as_string());
         }
     }
-    if (const auto policy = value.member("indexingPolicy"); policy.is_object()) out.indexing_policy = json::to_text(policy);
+    if (const auto policy = value.member("indexingPolicy"); policy.is_object())
+        out.indexing_policy = json::to_text(policy);
     if (const auto rate = value.member("operationsPerSecond"); !rate.is_undefined()) {
         if (!rate.is_number() || rate.as_double() <= 0 || rate.as_double() > 10'000'000)
-            return errors::bad_request("'operationsPerSecond' of the workload must be a number above 0.");
+            return errors::bad_request(
+                "'operationsPerSecond' of the workload must be a number above 0.");
         out.operations_per_second = rate.as_double();
     }
-    if (const auto total = value.member("itemsTotalBytes"); total.is_number()) out.bytes_total = total.as_double();
+    if (const auto total = value.member("itemsTotalBytes"); total.is_number())
+        out.bytes_total = total.as_double();
     const json::Value items = value.member("items");
-    if (!items.is_array() || items.elements().empty()) return errors::bad_request("A workload needs 'items', an array of at least one.");
+    if (!items.is_array() || items.elements().empty())
+        return errors::bad_request("A workload needs 'items', an array of at least one.");
     if (items.elements().size() > Workload::kItemsMax)
-        return errors::bad_request(fmt::format("A workload may have {} items; send a sample, and what it stands for as 'itemsTotalBytes'.",
-                                               Workload::kItemsMax));
+        return errors::bad_request(
+            fmt::format("A workload may have {} items; send a sample, and what it stands for as "
+                        "'itemsTotalBytes'.",
+                        Workload::kItemsMax));
     ItemIndex index(out.key_paths);
     size_t bytes = 0;
     for (const auto& item : items.elements()) {
-        if (id_of(item).empty()) return errors::bad_request(fmt::format("The item {} of the workload has no id.", out.items.size()));
+        if (id_of(item).empty())
+            return errors::bad_request(
+                fmt::format("The item {} of the workload has no id.", out.items.size()));
         index.add(item, out.items.size());
         out.items.push_back(json::to_text(item));
         bytes += out.items.back().size();
     }
     out.loaded = out.items.size();
-    if (bytes > Workload::kItemBytesMax) return errors::bad_request("The items of the workload are larger than 48 MB together; send a sample.");
+    if (bytes > Workload::kItemBytesMax)
+        return errors::bad_request(
+            "The items of the workload are larger than 48 MB together; send a sample.");
     const json::Value operations = value.member("operations");
-    if (!operations.is_array() || operations.elements().empty()) return errors::bad_request("A workload needs 'operations', an array of at least one.");
+    if (!operations.is_array() || operations.elements().empty())
+        return errors::bad_request("A workload needs 'operations', an array of at least one.");
     size_t number = 0;
     for (const auto& one : operations.elements()) {
         const size_t place = number++;
-        const auto kind = one.member("op").is_string() ? kind_of(one.member("op").as_string()) : std::nullopt;
-        if (!kind) return wrong(place, "has no 'op' of read, create, replace, upsert, delete, query");
+        const auto kind =
+            one.member("op").is_string() ? kind_of(one.member("op").as_string()) : std::nullopt;
+        if (!kind)
+            return wrong(place, "has no 'op' of read, create, replace, upsert, delete, query");
         WorkloadOperation operation;
         operation.kind = *kind;
         const json::Value key = one.member("key");
@@ -201,30 +221,37 @@ Result<Workload> read_workload(const json::Value& value) {
             if (key.is_array()) {
                 TRY(operation.query, with_key_condition(operation.query, out.key_paths, key));
             }
-            if (one.member("parameters").is_array()) operation.parameters = json::to_text(one.member("parameters"));
+            if (one.member("parameters").is_array())
+                operation.parameters = json::to_text(one.member("parameters"));
         } else if (const json::Value body = one.member("item"); body.is_object()) {
             if (id_of(body).empty()) return wrong(place, "has an item without id");
             operation.item = out.items.size();
             if (*kind != Kind::kCreate)
-                if (const auto found = index.find(out.key_paths.empty() ? "" : key_text(body, out.key_paths), id_of(body)))
+                if (const auto found = index.find(
+                        out.key_paths.empty() ? "" : key_text(body, out.key_paths), id_of(body)))
                     operation.item = *found;
             if (operation.item == out.items.size()) {
-                if (out.items.size() >= Workload::kItemsMax * 2) return wrong(place, "is one item too many");
+                if (out.items.size() >= Workload::kItemsMax * 2)
+                    return wrong(place, "is one item too many");
                 out.items.push_back(json::to_text(body));
             }
         } else {
-            if (!one.member("id").is_string()) return wrong(place, "names no 'id' and has no 'item'");
-            const auto found = index.find(key.is_array() ? canonical_key(json::to_text(key)) : std::string(),
-                                          std::string(one.member("id").as_string()));
+            if (!one.member("id").is_string())
+                return wrong(place, "names no 'id' and has no 'item'");
+            const auto found =
+                index.find(key.is_array() ? canonical_key(json::to_text(key)) : std::string(),
+                           std::string(one.member("id").as_string()));
             if (!found) return wrong(place, "names an item that is not among 'items'");
             operation.item = *found;
         }
         const json::Value times = one.member("times");
         const double repeat = times.is_number() ? times.as_double() : 1;
-        if (repeat < 1 || repeat > static_cast<double>(Workload::kOperationsMax)) return wrong(place, "has 'times' outside 1 to 20,000");
+        if (repeat < 1 || repeat > static_cast<double>(Workload::kOperationsMax))
+            return wrong(place, "has 'times' outside 1 to 20,000");
         for (int i = 0; i < static_cast<int>(repeat); ++i) out.operations.push_back(operation);
         if (out.operations.size() > Workload::kOperationsMax)
-            return errors::bad_request(fmt::format("A workload may have {} operations.", Workload::kOperationsMax));
+            return errors::bad_request(
+                fmt::format("A workload may have {} operations.", Workload::kOperationsMax));
     }
     return out;
 }
@@ -233,8 +260,9 @@ Result<Workload> recorded_workload(const engine::Engine& engine, const Recorder&
                                    const catalog::Container& container) {
     const auto trace = recorder.trace(container.rid.whole());
     if (trace.empty())
-        return errors::bad_request("No requests to the container '" + container.id +
-                                   "' have been recorded yet; send some, upload a workload, or take a demo.");
+        return errors::bad_request(
+            "No requests to the container '" + container.id +
+            "' have been recorded yet; send some, upload a workload, or take a demo.");
     Workload out;
     out.name = container.id;
     out.key_paths = container.settings->key.paths;
@@ -250,7 +278,8 @@ Result<Workload> recorded_workload(const engine::Engine& engine, const Recorder&
         request.range = slice;
         request.items_max = 1000;
         request.terms.exempt = true;
-        const size_t enough = all ? Workload::kItemsMax : out.items.size() + Workload::kItemsMax / kSlices;
+        const size_t enough =
+            all ? Workload::kItemsMax : out.items.size() + Workload::kItemsMax / kSlices;
         do {
             TRY(const auto page, engine.read_feed(container, request));
             for (const auto& item : page.items) {
@@ -263,9 +292,11 @@ Result<Workload> recorded_workload(const engine::Engine& engine, const Recorder&
                 bytes += document.text.size();
             }
             request.continuation = page.continuation;
-        } while (!request.continuation.empty() && out.items.size() < enough && bytes <= Workload::kItemBytesMax);
+        } while (!request.continuation.empty() && out.items.size() < enough &&
+                 bytes <= Workload::kItemBytesMax);
     }
-    if (out.items.empty()) return errors::bad_request("The container '" + container.id + "' holds no items to copy.");
+    if (out.items.empty())
+        return errors::bad_request("The container '" + container.id + "' holds no items to copy.");
     out.loaded = out.items.size();
     size_t left_out = 0;
     for (const auto& traced : trace) {
@@ -306,7 +337,8 @@ Result<Workload> recorded_workload(const engine::Engine& engine, const Recorder&
         std::string id = traced.id;
         if (id.empty() && !traced.body.empty()) {
             json::Arena arena;
-            if (const auto parsed = json::parse(traced.body, arena); parsed.ok()) id = id_of(*parsed);
+            if (const auto parsed = json::parse(traced.body, arena); parsed.ok())
+                id = id_of(*parsed);
         }
         const auto found = index.find(canonical_key(traced.key), id);
         if (found) {
@@ -321,18 +353,28 @@ Result<Workload> recorded_workload(const engine::Engine& engine, const Recorder&
         out.operations.push_back(std::move(operation));
     }
     if (out.operations.empty())
-        return errors::bad_request("None of the recorded requests names an item that is still in the container '" + container.id + "'.");
-    // How many came a second while the sample was taken: from the counters, since the sample is thinned.
-    const auto seconds = static_cast<double>(std::max<int64_t>(1000, trace.back().wall_ms - trace.front().wall_ms)) / 1000;
+        return errors::bad_request(
+            "None of the recorded requests names an item that is still in the container '" +
+            container.id + "'.");
+    // How many came a second while the sample was taken: from the counters, since the sample is
+    // thinned.
+    const auto seconds =
+        static_cast<double>(std::max<int64_t>(1000, trace.back().wall_ms - trace.front().wall_ms)) /
+        1000;
     double requests = 0;
     const int64_t from = trace.front().wall_ms / 60'000;
     for (const auto& range : container.ranges->ranges)
-        for (const auto& minute : recorder.minutes({container.rid.whole(), range.number}, from, trace.back().wall_ms / 60'000 + 1))
+        for (const auto& minute : recorder.minutes({container.rid.whole(), range.number}, from,
+                                                   trace.back().wall_ms / 60'000 + 1))
             requests += minute.requests;
-    out.operations_per_second = std::max(1.0, std::max(requests, static_cast<double>(trace.size())) / seconds);
-    out.note = fmt::format("{} of {} items copied, {} recorded requests replayed{}.", out.items.size(), totals.items,
-                           out.operations.size(),
-                           left_out > 0 ? fmt::format(", {} left out (feeds, deletes, items not in the copy)", left_out) : "");
+    out.operations_per_second =
+        std::max(1.0, std::max(requests, static_cast<double>(trace.size())) / seconds);
+    out.note = fmt::format(
+        "{} of {} items copied, {} recorded requests replayed{}.", out.items.size(), totals.items,
+        out.operations.size(),
+        left_out > 0
+            ? fmt::format(", {} left out (feeds, deletes, items not in the copy)", left_out)
+            : "");
     return out;
 }
 

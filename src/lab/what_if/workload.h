@@ -63,7 +63,8 @@ struct Demo {
 const std::vector<Demo>& demos();
 
 /// The query with one more condition: what the request's partition key header said.
-Result<std::string> with_key_condition(std::string_view text, const std::vector<std::string>& key_paths,
+Result<std::string> with_key_condition(std::string_view text,
+                                       const std::vector<std::string>& key_paths,
                                        const json::Value& key);
 
 }  // namespace orrery::lab
