@@ -5,9 +5,21 @@
 
 namespace orrery::lab {
 
-size_t HeavyHitters::lightest() const {
-    return static_cast<size_t>(std::min_element(weights_.begin(), weights_.end()) -
-                               weights_.begin());
+size_t HeavyHitters::take_lightest() {
+    for (; ranked_next_ < ranked_.size(); ++ranked_next_) {
+        const auto [weight, place] = ranked_[ranked_next_];
+        if (weights_[place] != weight) continue;
+        if (weight > changed_min_) break;
+        return place;
+    }
+    ranked_.clear();
+    for (size_t i = 0; i < weights_.size(); ++i) ranked_.emplace_back(weights_[i], i);
+    const size_t kept = std::min(kRanked, ranked_.size());
+    std::partial_sort(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(kept), ranked_.end());
+    ranked_.resize(kept);
+    ranked_next_ = 0;
+    changed_min_ = INT64_MAX;
+    return ranked_[0].second;
 }
 
 void HeavyHitters::add(uint64_t hash, std::string_view key, int64_t weight, Extra extra) {
@@ -15,6 +27,7 @@ void HeavyHitters::add(uint64_t hash, std::string_view key, int64_t weight, Extr
     extra_total_ += extra;
     if (const auto found = places_.find(hash); found != places_.end()) {
         weights_[found->second] += weight;
+        note_weight(weights_[found->second]);
         extras_[found->second] += extra;
         return;
     }
@@ -27,11 +40,12 @@ void HeavyHitters::add(uint64_t hash, std::string_view key, int64_t weight, Extr
         keys_.emplace_back(key);
         return;
     }
-    const size_t place = lightest();
+    const size_t place = take_lightest();
     places_.erase(hashes_[place]);
     places_.emplace(hash, place);
     errors_[place] = std::max(weights_[place], missed_max_);
     weights_[place] = errors_[place] + weight;
+    note_weight(weights_[place]);
     extras_[place] = extra;
     hashes_[place] = hash;
     keys_[place].assign(key);
@@ -39,7 +53,7 @@ void HeavyHitters::add(uint64_t hash, std::string_view key, int64_t weight, Extr
 
 int64_t HeavyHitters::error_max() const {
     if (weights_.size() < capacity_) return missed_max_;
-    return std::max(missed_max_, weights_[lightest()]);
+    return std::max(missed_max_, *std::min_element(weights_.begin(), weights_.end()));
 }
 
 std::vector<HeavyHitters::Entry> HeavyHitters::top(size_t count) const {

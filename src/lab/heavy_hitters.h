@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -50,7 +52,11 @@ public:
     void merge(const HeavyHitters& other);
 
 private:
-    size_t lightest() const;
+    static constexpr size_t kRanked = 32;
+
+    /// The lightest entry, which is about to be replaced.
+    size_t take_lightest();
+    void note_weight(int64_t weight) { changed_min_ = std::min(changed_min_, weight); }
 
     size_t capacity_;
     int64_t total_ = 0;
@@ -62,6 +68,12 @@ private:
     std::vector<Extra> extras_;
     std::vector<uint64_t> hashes_;
     std::vector<std::string> keys_;
+
+    // Weights only grow: who was lightest when they were last ranked still is, unless it has changed or
+    // something that changed since is lighter.
+    std::vector<std::pair<int64_t, size_t>> ranked_;
+    size_t ranked_next_ = 0;
+    int64_t changed_min_ = INT64_MAX;
 };
 
 }  // namespace orrery::lab

@@ -37,8 +37,11 @@ bool is_update(OperationClass operation) {
 }  // namespace
 
 Insight::Hour& Insight::hour_of(int64_t second) {
+    if (last_hour_use_ != nullptr && last_hour_ == second / 3600) return *last_hour_use_;
     Hour& hour = hours_[second / 3600];
-    while (hours_.size() > kHoursMax) hours_.erase(hours_.begin());
+    while (hours_.size() > kHoursMax && hours_.begin()->first != second / 3600) hours_.erase(hours_.begin());
+    last_hour_ = second / 3600;
+    last_hour_use_ = &hour;
     return hour;
 }
 

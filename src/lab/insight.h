@@ -103,6 +103,8 @@ private:
     int64_t last_seconds_ = 0;
     std::array<Operation, static_cast<size_t>(engine::OperationClass::kCount)> operations_{};
     std::map<int64_t, Hour> hours_;
+    int64_t last_hour_ = -1;
+    Hour* last_hour_use_ = nullptr;  // of that hour, in hours_
     std::map<int64_t, Second> seconds_;  // those that may still change
     absl::flat_hash_map<uint64_t, size_t> shape_of_text_;
     std::map<std::string, size_t> shape_of_normalized_;

@@ -233,6 +233,7 @@ void Recorder::apply_key(const engine::RequestRecord& record) const {
 }
 
 Insight& Recorder::insight(const engine::RequestRecord& record) const {
+    if (last_insight_ != nullptr && last_container_ == record.container) return *last_insight_;
     const auto [place, fresh] = insights_.try_emplace(record.container, record.wall_seconds);
     if (fresh && insights_.size() > limits_.insights) {
         auto oldest = insights_.end();
@@ -242,6 +243,8 @@ Insight& Recorder::insight(const engine::RequestRecord& record) const {
                 oldest = it;
         insights_.erase(oldest);
     }
+    last_container_ = record.container;
+    last_insight_ = &place->second;
     return place->second;
 }
 

@@ -148,6 +148,8 @@ private:
     mutable std::array<std::map<int64_t, LatencyHistogram>, kOperations> minute_latencies_;
     mutable std::map<uint64_t, ContainerKeys> keys_;
     mutable std::map<uint64_t, Insight> insights_;
+    mutable uint64_t last_container_ = 0;
+    mutable Insight* last_insight_ = nullptr;  // of that container; most records come in runs
     static constexpr size_t kLastRequests = 1024;
     mutable std::vector<LastRequest> last_requests_;
     mutable std::vector<Related> related_;

@@ -186,5 +186,57 @@ TEST(Recorder, SamplesAreBoundedButEveryShapeOfAQueryIsSampled) {
     EXPECT_GT(sampled, 20 * 5);
 }
 
+TEST(Recorder, RequestsThatFollowOneAnotherOnAConnection) {
+    ManualClock clock(kStart * 1'000'000);
+    Recorder recorder(clock);
+    const auto at = [](uint16_t ms, uint64_t container, OperationClass operation, uint64_t connection) {
+        RequestRecord out = record(kStart, 0, 2);
+        out.wall_ms = ms;
+        out.container = container;
+        out.operation = operation;
+        out.connection = connection;
+        out.set_key("[\"a\"]", 9);
+        return out;
+    };
+    // An order, then its customer, in time; a third read comes too late, a fourth from somebody else.
+    recorder.observe(at(0, 7, OperationClass::kRead, 1));
+    recorder.observe(at(40, 8, OperationClass::kRead, 1));
+    recorder.observe(at(95, 8, OperationClass::kRead, 1));
+    recorder.observe(at(96, 8, OperationClass::kRead, 2));
+    const auto pairs = recorder.pairs(7);
+    ASSERT_EQ(pairs.size(), 1u);
+    EXPECT_EQ(pairs[0].second_container, 8u);
+    EXPECT_EQ(pairs[0].count, 1u);
+    EXPECT_EQ(pairs[0].units, 2 * meter::kUnitsPerRu);
+    EXPECT_TRUE(recorder.pairs(8).empty());
+    // Four queries on one key within 50 ms are one burst; the fifth is not part of it.
+    for (const int ms : {200, 210, 220, 230, 280}) recorder.observe(at(static_cast<uint16_t>(ms), 7, OperationClass::kQuery, 3));
+    Observation seen;
+    recorder.describe(7, seen);
+    ASSERT_TRUE(seen.bursts.has_value());
+    EXPECT_EQ(seen.bursts->bursts, 1);
+    EXPECT_EQ(seen.bursts->queries, 4);
+    EXPECT_EQ(seen.bursts->example_key, "[\"a\"]");
+}
+
+TEST(Recorder, HoursKeepTheirBusiestSecond) {
+    ManualClock clock((kStart + 7200) * 1'000'000);
+    Recorder recorder(clock);
+    recorder.observe(record(kStart, 0, 3));
+    recorder.observe(record(kStart, 1, 4));
+    recorder.observe(record(kStart + 10, 0, 5));
+    recorder.observe(record(kStart + 7200, 0, 1));
+    Observation seen;
+    recorder.describe(7, seen);
+    ASSERT_EQ(seen.hours.size(), 3u);  // the one between without any request
+    EXPECT_EQ(seen.hours[0].peak_ru, 7);
+    EXPECT_EQ(seen.hours[0].normalized, 5);  // one range's busiest second; shares are divided later
+    EXPECT_EQ(seen.hours[0].ru, 12);
+    EXPECT_EQ(seen.hours[1].requests, 0);
+    EXPECT_EQ(seen.hours[2].peak_ru, 1);
+    ASSERT_TRUE(seen.last_request_seconds.has_value());
+    EXPECT_EQ(*seen.last_request_seconds, kStart + 7200);
+}
+
 }  // namespace
 }  // namespace orrery::lab

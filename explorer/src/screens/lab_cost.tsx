@@ -7,7 +7,7 @@ import { computeCost, readMeasuredCost, type CostForm, type Costs } from '../wir
 import { Bars } from './lab_charts';
 import { dollars } from './lab_findings';
 
-const NAMES: Record<string, string> = { manual: 'Manual', autoscale: 'Autoscale', serverless: 'Serverless', reserved1y: 'Reserved 1 y', reserved3y: 'Reserved 3 y' };
+export const NAMES: Record<string, string> = { manual: 'Manual', autoscale: 'Autoscale', serverless: 'Serverless', reserved1y: 'Reserved 1 y', reserved3y: 'Reserved 3 y' };
 
 export function CostTable({ costs }: { costs: Costs }) {
   const possible = costs.options.filter((o) => o.possible);

@@ -5,6 +5,7 @@ import { session } from '../session';
 import { Button, Check, Empty, ErrorNote, Field, Note, Progress, Spinner, TextField } from '../ui/controls';
 import { cancelWhatIf, readCandidates, readDemos, readWhatIf, startWhatIf, type Candidate, type Outcome, type WhatIf } from '../wire/lab';
 import { Bars } from './lab_charts';
+import { NAMES } from './lab_cost';
 import { dollars } from './lab_findings';
 
 const keyName = (paths: string[]): string => paths.join(' + ');
@@ -151,7 +152,7 @@ function Outcomes({ run }: { run: WhatIf }) {
     { label: 'Execution here, p50 · p99', value: (o) => `${milliseconds(o.executeP50Us / 1000)} · ${milliseconds(o.executeP99Us / 1000)}` },
     { label: 'Partitions asked per query', value: (o) => o.rangesPerQuery.toFixed(1) },
     { label: 'RU per operation', value: (o) => o.ruPerOperation.toFixed(2) },
-    { label: 'Cheapest month', value: (o) => <><b>{dollars(cheapest(o).totalMicroDollars)}</b> <span className="muted small">{cheapest(o).name}</span></> },
+    { label: 'Cheapest month', value: (o) => <><b>{dollars(cheapest(o).totalMicroDollars)}</b> <span className="muted small">{NAMES[cheapest(o).name]}</span></> },
     { label: 'Items that collide on id', value: (o) => (o.idConflicts > 0 ? <span className="badge warn">{count(o.idConflicts)}</span> : '0') },
   ];
   return (

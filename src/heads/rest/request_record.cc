@@ -76,6 +76,8 @@ uint32_t clamped(size_t bytes) {
 constexpr SipKey kKeyHash{0x6c61626b, 0x65797331};
 constexpr SipKey kTextHash{0x6c616274, 0x65787431};
 
+bool names_item(const Call& call) { return call.route.type == ResourceType::kItem && !call.route.feed; }
+
 /// What one operation wrote, added to the record.
 void add_write(RequestRecord& record, const OperationResult& result) {
     if (!result.status.ok() || result.work.kind == OperationKind::kRead) return;
@@ -87,8 +89,10 @@ void add_write(RequestRecord& record, const OperationResult& result) {
 
 void set_item(RequestRecord& record, const OperationResult& result) {
     if (!result.status.ok() || !result.has_item) return;
-    record.docref_hash = siphash(kTextHash, result.item.docref.bytes()) | 1;
-    if (record.operation != OperationClass::kRead) return;
+    if (record.operation != OperationClass::kRead) {
+        record.docref_hash = siphash(kTextHash, result.item.docref.bytes()) | 1;
+        return;
+    }
     if (const auto document = json::decode_document(*result.item.document); document.ok())
         record.item_ts = document->header.ts;
 }
@@ -135,7 +139,7 @@ void record_sample(const Call& call, const Answer& answer, const RequestRecord& 
     sample.record = record;
     sample.key = call.headers[HeaderName::kPartitionKey];
     sample.settings = call.container->settings;
-    if (record.id_size > 0) sample.id = call.route.ids[2];
+    if (names_item(call)) sample.id = call.route.ids[2];
     if (answer.operations.size() == 1 && answer.operations[0].has_item)
         sample.document = answer.operations[0].item.document;
     if (answer.query != nullptr) {
@@ -169,10 +173,13 @@ void record_request(const Call& call, const Answer& answer) {
         record.range = answer.touched         ? range_number(answer.touched->range_id)
                        : answer.status == 429 ? call.refused_by.load()
                                               : record.range;
+    // One physical partition did it all: no parts.
+    const bool whole = answer.range_charges.size() == 1;
+    if (data && whole) record.range = answer.range_charges[0].range;
     if (data && call.container) {
         if (const auto key = call.headers[HeaderName::kPartitionKey]; !key.empty())
             record.set_key(key, siphash(kKeyHash, key));
-        if (call.route.type == ResourceType::kItem && !call.route.feed) {
+        if (names_item(call) && record.operation != OperationClass::kRead) {
             record.set_id(call.route.ids[2]);
             record.item_hash = (siphash(kKeyHash, call.route.ids[2]) ^ record.key_hash) | 1;
         }
@@ -192,6 +199,7 @@ void record_request(const Call& call, const Answer& answer) {
             record_sample(call, answer, record);
     }
     call.recorder->observe(record);
+    if (whole) return;
     for (const engine::RangeCharge& part : answer.range_charges) {
         RequestRecord piece = record;
         piece.part = true;
