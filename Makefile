@@ -46,9 +46,10 @@ SANITIZED = -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitized -DCMAKE_CX
 # The programs that have threads; what they use is instrumented with them.
 THREADED = base_test cli_test storage_test partition_test catalog_test engine_test net_test rest_test
 
+# Built with what a fuzzer needs, so that FUZZ_BUILD_DIR=build-asan has nothing left to compile but its targets.
 asan:
 	@tools/install_deps.sh sanitizers
-	$(CMAKE) -B build-asan $(SANITIZED) -DORRERY_SANITIZE=address,undefined
+	$(CMAKE) -B build-asan $(SANITIZED) -DORRERY_SANITIZE=fuzzer-no-link,address,undefined -DORRERY_FUZZ=ON
 	ninja -C build-asan -j $(JOBS) unit_tests
 	ASAN_OPTIONS=detect_leaks=1 tools/run_unit_tests.sh build-asan asan
 
@@ -98,6 +99,7 @@ bench:
 	@tools/install_deps.sh bench
 	bench/run.sh
 	bench/query.sh
+	bench/events.sh
 
 format:
 	git ls-files 'src/*.h' 'src/*.cc' 'tests/fuzz/*.cc' 'bench/*.cc' 'bench/*.h' | xargs clang-format -i

@@ -27,56 +27,18 @@ while [ $# -gt 0 ]; do
     esac
 done
 
-build=build-bench
-cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DORRERY_BENCH=ON -DORRERY_TESTS=OFF >/dev/null
-ninja -C $build orrery orrery_load
+. bench/common.sh
+build_programs orrery orrery_load
 
 began=$SECONDS
-work=$(mktemp -d)
 folder=$work/data
 : "${results:=$work/results.jsonl}"
-server=""
-cleanup() {
-    if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi
-    rm -rf "$work"
-}
-trap cleanup EXIT
-
-key="C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 export ORRERY_UNTHROTTLED=true # the load is meant to be more than any offer allows
-now_ms() { echo $(($(date +%s%N) / 1000000)); }
 folder_mb() { du -sm "$folder" | cut -f1; }
 note() { echo "$1" | tee -a "$results"; }
 
-start() { # further options of the server; sets server, port, ready_ms
-    local log=$work/server.log from
-    : >"$log"
-    from=$(now_ms)
-    $build/orrery serve --data "$folder" --port 0 --cache-mb $cache_mb "$@" >"$log" 2>&1 &
-    server=$!
-    until grep -q "ready at" "$log"; do
-        kill -0 "$server" 2>/dev/null || { cat "$log" >&2; exit 1; }
-        sleep 0.005
-    done
-    ready_ms=$(($(now_ms) - from))
-    port=$(sed -n 's|.*ready at http://[^:]*:\([0-9]*\)/.*|\1|p' "$log" | head -1)
-}
-stop() { # SIGNAL
-    kill -"$1" "$server"
-    wait "$server" 2>/dev/null || true
-    server=""
-}
-load() { $build/bench/orrery_load --port "$port" --key "$key" --pid "$server" --seconds "$seconds" "$@"; }
-cpu_ticks() { sed 's/^.*) //' "/proc/$server/stat" | awk '{ print $12 + $13 }'; }
-# Waits until the server rests, a minute and a half at most: loading leaves compactions behind.
-settle() {
-    local quiet=0 before
-    for _ in $(seq 180); do
-        before=$(cpu_ticks); sleep 0.5
-        if [ $(($(cpu_ticks) - before)) -le 2 ]; then quiet=$((quiet + 1)); else quiet=0; fi
-        if [ $quiet -ge 3 ]; then return; fi
-    done
-}
+start() { start_orrery --data "$folder" "$@"; }
+load() { orrery_load --seconds "$seconds" "$@"; }
 measure() { # STEP
     start
     note "{\"system\":\"orrery-flat\",\"workload\":\"start\",\"items\":$1,\"folder_mb\":$(folder_mb),\"ms\":$ready_ms}"
@@ -87,10 +49,10 @@ measure() { # STEP
     # Keys far behind those that a later step loads.
     created=$((created + 100000000))
     load --system orrery-flat --items "$1" --first "$created" run create | tee -a "$results"
-    stop KILL
+    stop_orrery KILL
     start
     note "{\"system\":\"orrery-flat\",\"workload\":\"start-after-kill\",\"items\":$1,\"folder_mb\":$(folder_mb),\"ms\":$ready_ms}"
-    stop TERM
+    stop_orrery
 }
 
 loaded=0
@@ -113,8 +75,8 @@ for step in $steps; do
     start --durability relaxed
     load setup
     load --connections 256 --first "$loaded" load $((step - loaded))
-    settle
-    stop TERM
+    settle "$orrery_pid"
+    stop_orrery
     took=$((SECONDS - from))
     if [ $((step - loaded)) -ge 90000 ]; then rate=$(((step - loaded) / (took + 1))); fi
     echo "loaded $((step - loaded)) items in $took s, $(folder_mb) MB"

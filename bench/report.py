@@ -112,7 +112,8 @@ def flatness(say, results):
         return
     say("\n## As a container grows\n")
     say("Server CPU per operation with so many items in the container. Reads of the hot set are answered from the item "
-        "cache; uniform reads leave the caches as the data outgrows them.\n")
+        "cache; uniform reads leave the caches as the data outgrows them: then each reads and unpacks a block of a file. Creates "
+        "pay for merging files over more levels.\n")
     say("| items | folder MB | hot read µs | uniform read µs | create µs | uniform reads/s | creates/s | ready ms | after `kill -9` ms |")
     say("|---|---|---|---|---|---|---|---|---|")
     for hot, read, create, start, again in zip(results.all("orrery-flat-hot", "read"), results.all("orrery-flat", "read"),

@@ -26,27 +26,14 @@ while [ $# -gt 0 ]; do
     esac
 done
 
-build=build-bench
-cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DORRERY_BENCH=ON -DORRERY_TESTS=OFF >/dev/null
-ninja -C $build orrery orrery_load postgres_load rocksdb_load
+. bench/common.sh
+build_programs orrery orrery_load postgres_load rocksdb_load
 
-work=$(mktemp -d)
 chmod a+rx "$work"
 results=$work/results.jsonl
 : >"$results"
-pids=()
-key="C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 load=$build/bench/orrery_load
 
-cleanup() {
-    for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill "$pid" 2>/dev/null || true; done
-    [ -n "${pg_data:-}" ] && as_postgres "$pg_bin/pg_ctl -D $pg_data -m fast stop" >/dev/null 2>&1 || true
-    wait 2>/dev/null || true
-    rm -rf "$work"
-}
-trap cleanup EXIT
-
-free_port() { python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'; }
 await_port() { # PORT, twenty seconds at most
     for _ in $(seq 200); do
         if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
@@ -54,55 +41,22 @@ await_port() { # PORT, twenty seconds at most
     done
 }
 note() { echo "$1" | tee -a "$results"; }
-now_ms() { echo $(($(date +%s%N) / 1000000)); }
-
-# CPU ticks of a process and its children.
-ticks() {
-    local pid stats=""
-    for pid in "$1" $(pgrep -P "$1" || true); do stats+="$(cat "/proc/$pid/stat" 2>/dev/null || true)"$'\n'; done
-    awk 'NF { sub(/^.*\) /, ""); sum += $12 + $13 } END { print sum + 0 }' <<<"$stats"
-}
-# Waits until a server rests, a minute at most: loading leaves compactions behind.
-settle() {
-    local quiet=0 before after
-    for _ in $(seq 120); do
-        before=$(ticks "$1"); sleep 0.5; after=$(ticks "$1")
-        if [ $((after - before)) -le 2 ]; then quiet=$((quiet + 1)); else quiet=0; fi
-        if [ $quiet -ge 2 ]; then return; fi
-    done
-}
-
 throttling=(--unthrottled) # the load is meant to be more than any offer allows
-start_orrery() { # --data FOLDER or --memory; sets orrery_pid, orrery_port, ready_ms
-    local log=$work/orrery.log began
-    : >"$log"
-    began=$(now_ms)
-    $build/orrery serve "$@" --port 0 "${throttling[@]}" --cache-mb $cache_mb >"$log" 2>&1 &
-    orrery_pid=$!
-    pids+=("$orrery_pid")
-    until grep -q "ready at" "$log"; do
-        kill -0 "$orrery_pid" || { cat "$log" >&2; exit 1; }
-        sleep 0.01
-    done
-    ready_ms=$(($(now_ms) - began))
-    orrery_port=$(sed -n 's|.*ready at http://[^:]*:\([0-9]*\)/.*|\1|p' "$log" | head -1)
-}
-stop_orrery() { kill "$orrery_pid"; wait "$orrery_pid" || true; }
-orrery() { $load --port "$orrery_port" --key "$key" --pid "$orrery_pid" --seconds "$seconds" "$@"; }
+orrery() { orrery_load --seconds "$seconds" "$@"; }
 orrery_run() { orrery "$@" | tee -a "$results"; }
 # Starts on a folder once more, after a clean stop and after a kill.
 measure_starts() { # FOLDER
     stop_orrery
-    start_orrery --data "$1"
+    start_orrery --data "$1" "${throttling[@]}"
     note "{\"system\":\"orrery\",\"workload\":\"start\",\"folder_mb\":$(du -sm "$1" | cut -f1),\"ms\":$ready_ms}"
     orrery --first 2000000000 load 2000
-    kill -9 "$orrery_pid"; wait "$orrery_pid" 2>/dev/null || true
-    start_orrery --data "$1"
+    stop_orrery KILL
+    start_orrery --data "$1" "${throttling[@]}"
     note "{\"system\":\"orrery\",\"workload\":\"start-after-kill\",\"folder_mb\":$(du -sm "$1" | cut -f1),\"ms\":$ready_ms}"
 }
 
 echo "== Orrery, $items items =="
-start_orrery --data "$work/orrery"
+start_orrery --data "$work/orrery" "${throttling[@]}"
 orrery setup
 orrery load "$items"
 settle "$orrery_pid"
@@ -117,7 +71,7 @@ measure_starts "$work/orrery"
 stop_orrery
 rm -rf "$work/orrery"
 
-start_orrery --memory
+start_orrery --memory "${throttling[@]}"
 sleep 2
 before=$(ticks "$orrery_pid"); sleep 5; after=$(ticks "$orrery_pid")
 note "{\"system\":\"orrery\",\"workload\":\"idle\",\"rss_mb\":$(($(awk '/VmRSS/{print $2}' "/proc/$orrery_pid/status") / 1024)),\"cpu_percent\":$(python3 -c "print(round(($after-$before)/5,2))")}"
@@ -135,7 +89,7 @@ for turn in 1 2 3; do
     for system in orrery-unmetered orrery-metered; do
         throttling=()
         [ $system = orrery-metered ] || throttling=(--unthrottled)
-        start_orrery --data "$work/metering" --init "$work/metering.json"
+        start_orrery --data "$work/metering" --init "$work/metering.json" "${throttling[@]}"
         orrery load $hot
         settle "$orrery_pid"
         orrery_run --system $system --items $hot run read
@@ -171,14 +125,7 @@ $build/bench/rocksdb_load "$work/rocksdb" --items "$items" --seconds "$seconds" 
 rm -rf "$work/rocksdb"
 
 echo "== PostgreSQL =="
-pg_bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
-as_postgres() { if [ "$(id -u)" -eq 0 ]; then runuser -u postgres -- bash -c "$1"; else bash -c "$1"; fi; }
-mkdir "$work/postgres"
-[ "$(id -u)" -eq 0 ] && chown postgres "$work/postgres"
-pg_port=$(free_port)
-as_postgres "$pg_bin/initdb -D $work/postgres -A trust -U postgres" >/dev/null
-pg_data=$work/postgres # from here on cleanup() stops it
-as_postgres "$pg_bin/pg_ctl -D $pg_data -w -l $pg_data/log -o '-p $pg_port -k $pg_data -c listen_addresses=127.0.0.1 -c max_connections=100 -c shared_buffers=${cache_mb}MB' start" >/dev/null
+start_postgres
 pg_pid=$(head -1 "$pg_data/postmaster.pid")
 pg_info="host=127.0.0.1 port=$pg_port user=postgres dbname=postgres"
 pg() { $build/bench/postgres_load --conninfo "$pg_info" --pid "$pg_pid" --seconds "$seconds" "$@"; }
@@ -193,8 +140,7 @@ pg_run --items "$items" --first "$items" run create
 pg_run --items "$items" run upsert
 pg_run --items "$items" --zipfian true run mix95
 pg_run --items "$items" --zipfian true run mix50
-as_postgres "$pg_bin/pg_ctl -D $pg_data -m fast stop" >/dev/null
-pg_data=""
+stop_postgres
 rm -rf "$work/postgres"
 
 echo "== npm's @vercel/cosmosdb-server =="

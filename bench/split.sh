@@ -1,51 +1,32 @@
 #!/usr/bin/env bash
 # How fast a physical partition is split beside a running load, and how long writers wait.
-#   bench/split.sh [--items 200000] [--load mix50|none] [--server FILE] [--loader FILE]
+#   bench/split.sh [--items 200000] [--load mix50|none]
 # Prints one line of JSON: what was copied (items' text, and all keys and values with index and log), the time, the
 # pause of writers, and the load's own report.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 items=200000
 load_kind=mix50
-server=build-bench/orrery
-loader=build-bench/bench/orrery_load
 while [ $# -gt 0 ]; do
     case "$1" in
         --items) items=$2; shift 2 ;;
         --load) load_kind=$2; shift 2 ;;
-        --server) server=$2; shift 2 ;;
-        --loader) loader=$2; shift 2 ;;
         *) echo "unknown option $1" >&2; exit 2 ;;
     esac
 done
-if [ ! -x "$server" ] || [ ! -x "$loader" ]; then
-    cmake -S . -B build-bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DORRERY_BENCH=ON -DORRERY_TESTS=OFF >/dev/null
-    ninja -C build-bench orrery orrery_load
-fi
-work=$(mktemp -d)
-key="C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
-pids=()
-cleanup() {
-    for pid in "${pids[@]:-}"; do [ -n "$pid" ] && kill "$pid" 2>/dev/null || true; done
-    wait 2>/dev/null || true
-    rm -rf "$work"
-}
-trap cleanup EXIT
+. bench/common.sh
+build_programs orrery orrery_load
 
-"$server" serve --data "$work/data" --port 0 --cache-mb 512 --no-auto-split --unthrottled >"$work/log" 2>&1 &
-server_pid=$!
-pids+=("$server_pid")
-until grep -q "ready at" "$work/log"; do kill -0 "$server_pid"; sleep 0.05; done
-port=$(sed -n 's|.*ready at http://[^:]*:\([0-9]*\)/.*|\1|p' "$work/log" | head -1)
-run() { "$loader" --port "$port" --key "$key" --pid "$server_pid" "$@"; }
-run setup >/dev/null
-run load "$items" >/dev/null
+start_orrery --data "$work/data" --no-auto-split --unthrottled
+orrery_load setup >/dev/null
+orrery_load load "$items" >/dev/null
+settle "$orrery_pid"
 if [ "$load_kind" != none ]; then
-    run --items "$items" --connections 8 --seconds 600 run "$load_kind" >"$work/load" 2>/dev/null &
+    orrery_load --items "$items" --connections 8 --seconds 600 run "$load_kind" >"$work/load" 2>/dev/null &
     pids+=("$!")
     sleep 1
 fi
-python3 - "$port" "$key" <<'PY'
+python3 - "$orrery_port" "$key" <<'PY'
 import base64, hashlib, hmac, json, sys, time, urllib.parse, urllib.request
 from email.utils import formatdate
 

@@ -1,7 +1,8 @@
-"""Reads a change feed over one connection: how fast, at what cost for the server, and how soon after the write.
+"""Reads a change feed over one connection: how fast, at what cost for the server, and how soon after the write. Sends bulk, too.
 
     reader.py speed PORT KEY PID         the whole feed, from the beginning, three times: the last one counts
     reader.py lag PORT KEY PID SECONDS   beside whatever else writes: from a write's answer to the feed that shows it
+    reader.py bulk PORT KEY PID          bulk requests of 100 creates, one after the other: what the server alone takes
 """
 import base64
 import hashlib
@@ -121,6 +122,23 @@ def lag(connection, writer, seconds):
                       "lag_ms_p99": round(times[len(times) * 99 // 100], 2), "lag_ms_max": round(times[-1], 2)}))
 
 
+def bulk(connection, requests=100):
+    times = []
+    range_id = ranges(connection)[0]
+    headers = {"content-type": "application/json", "x-ms-cosmos-is-batch-request": "True", "x-ms-cosmos-batch-atomic": "False",
+               "x-ms-cosmos-batch-continue-on-error": "True", "x-ms-documentdb-partitionkeyrangeid": range_id}
+    for number in range(requests):
+        items = [{"id": f"bulk-{number}-{i}", "pk": f"bulk-{number * 100 + i}", "n": i, "text": "x" * 960} for i in range(100)]
+        body = json.dumps([{"operationType": "Create", "partitionKey": json.dumps([item["pk"]]), "resourceBody": item} for item in items])
+        began = time.perf_counter()
+        status, _, answer = connection.request("POST", f"{LINK}/docs", "docs", LINK, headers, body.encode())
+        times.append((time.perf_counter() - began) * 1000)
+        if status != 200:
+            raise SystemExit(f"status {status}: {bytes(answer[:500])!r}")
+    times.sort()
+    print(json.dumps({"workload": "bulk request of 100", "requests": requests, "ms_p50": round(times[requests // 2], 2)}))
+
+
 RANGE = None
 
 
@@ -136,5 +154,7 @@ def range_of(writer, key, headers):
 what, port, key, pid = sys.argv[1:5]
 if what == "speed":
     speed(Connection(int(port), key), pid)
+elif what == "bulk":
+    bulk(Connection(int(port), key))
 else:
     lag(Connection(int(port), key), Connection(int(port), key), float(sys.argv[5]))

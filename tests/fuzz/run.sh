@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds every fuzz target and runs each for a while, starting from its corpus.
 # Usage: tests/fuzz/run.sh [SECONDS]      (seconds per target, default 20)
-#   FUZZ_BUILD_DIR   build folder, default build-fuzz
+#   FUZZ_BUILD_DIR   build folder, default build-fuzz; one that is configured already is taken as it is (build-asan)
 #   FUZZ_ONLY        names of targets to run, default all (example: FUZZ_ONLY="route_fuzz json_fuzz")
 #   FUZZ_OPTIMIZE    compiler's optimisation, default -O1; -O0 builds twice as fast, for short runs
 #   JOBS             compile jobs and targets that run at a time, default one per core
@@ -26,11 +26,13 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 
 # Unit tests stay out of this build, and only the modules that the targets include are compiled.
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Sanitized \
-    -DCMAKE_CXX_FLAGS_SANITIZED="${FUZZ_OPTIMIZE:--O1} -g1" -DCMAKE_CXX_COMPILER=clang++ -DORRERY_PRECOMPILE=ON \
-    -DORRERY_FUZZ=ON -DORRERY_TESTS=OFF -DORRERY_SANITIZE=fuzzer-no-link,address,undefined >"$build.log" 2>&1 \
-    || { cat "$build.log"; rm -f "$build.log"; echo "fuzz: 0 passed, ${#targets[@]} failed"; exit 1; }
-mv "$build.log" "$build/configure.log"
+if [ ! -f "$build/CMakeCache.txt" ]; then
+    cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Sanitized \
+        -DCMAKE_CXX_FLAGS_SANITIZED="${FUZZ_OPTIMIZE:--O1} -g1" -DCMAKE_CXX_COMPILER=clang++ -DORRERY_PRECOMPILE=ON \
+        -DORRERY_FUZZ=ON -DORRERY_TESTS=OFF -DORRERY_SANITIZE=fuzzer-no-link,address,undefined >"$build.log" 2>&1 \
+        || { cat "$build.log"; rm -f "$build.log"; echo "fuzz: 0 passed, ${#targets[@]} failed"; exit 1; }
+    mv "$build.log" "$build/configure.log"
+fi
 # One target that does not compile must not hide the others.
 jobs=${JOBS:-$(nproc)}
 ninja -C "$build" -k 0 -j "$jobs" "${targets[@]}"

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <future>
 #include <memory>
 #include <string>
@@ -167,6 +169,31 @@ private:
     lab::Lab lab_;
     RestHead head_;
     RestHead guarded_head_;
+};
+
+inline const std::string kDocs = "/dbs/d/colls/c/docs";
+inline const std::pair<std::string, std::string> kKeyA{"x-ms-documentdb-partitionkey", R"(["a"])"};
+inline const std::pair<std::string, std::string> kKeyB{"x-ms-documentdb-partitionkey", R"(["b"])"};
+
+/// A server with database d, container c (key /pk) and user u.
+class OneContainerTest : public ::testing::Test {
+protected:
+    OneContainerTest() {
+        EXPECT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
+        EXPECT_EQ(create_container("c", R"({"paths":["/pk"],"kind":"Hash","version":2})").status,
+                  201);
+        EXPECT_EQ(server_.send("POST", "/dbs/d/users", {}, R"({"id":"u"})").status, 201);
+    }
+    Reply create_container(const std::string& id, const std::string& key, Headers headers = {}) {
+        return server_.send("POST", "/dbs/d/colls", std::move(headers),
+                            R"({"id":")" + id + R"(","partitionKey":)" + key + "}");
+    }
+    Reply create_item(const std::string& id, const std::string& pk) {
+        return server_.send("POST", kDocs, {{"x-ms-documentdb-partitionkey", "[\"" + pk + "\"]"}},
+                            R"({"id":")" + id + R"(","pk":")" + pk + "\"}");
+    }
+
+    TestServer server_;
 };
 
 }  // namespace orrery::rest::testing_support
