@@ -115,12 +115,19 @@ public:
     // Physical partitions. One split or merge at a time; others wait.
 
     /// Splits or merges while reads and writes go on; returns the container with its new map.
-    /// 410/1002 when a range is not there (any more), 400 when it cannot be done. Own thread.
+    /// 410/1002 when a range is not there (any more), 400 when it cannot be done, 449 while a
+    /// change of the indexing policy is carried out, or when settings change again and again. Own
+    /// thread.
     virtual Result<ContainerPtr> change_ranges(const RangeChange& change,
                                                RangeProgress& progress) = 0;
     /// What would come of it; the same refusals.
     virtual Result<std::vector<RangeForecast>> forecast(const RangeChange& change) const = 0;
     virtual const RangeLimits& range_limits() const = 0;
+    /// Keeps a request over restarts. It ends with the switch of the change that names it, or here.
+    virtual Status keep_range_request(const RangeRequest& request) = 0;
+    virtual Status end_range_request(uint64_t number) = 0;
+    /// Those that were found at start.
+    virtual std::vector<RangeRequest> kept_range_requests() const = 0;
     /// Forgets what a crash left of splits and merges. After Store::start(); own thread.
     virtual Status clean_up() = 0;
 
@@ -135,6 +142,9 @@ public:
     virtual Result<bool> carry_out_index_changes() = 0;
     /// True while the container that is next uses its throughput itself: changes take leftovers.
     virtual bool index_changes_must_wait() const = 0;
+    /// Something waits for this container's change: it comes first, and does not wait for
+    /// leftovers. One container at a time; an empty rid: none.
+    virtual void hurry_index_change(const ContainerRid& container) = 0;
     /// Called when there is something to do; must be brief and not call the catalog. Null: nobody.
     virtual void on_index_change(std::function<void()> wake) = 0;
     /// 0 to 100; 100 when no change is being carried out.

@@ -289,7 +289,9 @@ Result<OfferPtr> CatalogImpl::redistribute(const Container& container, const jso
             "The container shares its database's throughput; only throughput of its own can be "
             "redistributed.");
     DatabaseNode& database = *state_.databases.find_number(container.rid.database.number);
-    const ContainerNode& node = *database.containers.find_number(container.rid.number);
+    ContainerNode* const found = database.containers.find_number(container.rid.number);
+    if (found == nullptr) return errors::resource_not_found("The container does not exist.");
+    const ContainerNode& node = *found;
     const RangeMap& map = *node.container->ranges;
     TRY(const Redistribution wanted, read_redistribution(body, map));
     const uint32_t number = *parse_offer_rid(before->rid);
@@ -349,7 +351,8 @@ Result<OfferPtr> CatalogImpl::redistribute(const Container& container, const jso
     OfferPtr made = make_offer(offer);
     std::unique_lock lock(mutex_);
     state_.set_offer(number, made);
-    database.containers.add(record.rid.number, record.id, {after, record});
+    found->container = after;
+    found->record = std::move(record);
     refresh_budgets(database, *after);
     return made;
 }
@@ -368,16 +371,6 @@ Result<OfferPtr> CatalogImpl::set_throughput_buckets(const Container& container,
     record.buckets = buckets;
     record.version = new_version();
     return store_offer(std::move(record), MetaChange());
-}
-
-bool CatalogImpl::index_changes_must_wait() const {
-    if (!deps_.throughput.throttled) return false;
-    const ContainerPtr container = changing_container();
-    if (container == nullptr) return false;
-    const int64_t now = deps_.clock.monotonic_us();
-    return std::any_of(
-        container->ranges->ranges.begin(), container->ranges->ranges.end(),
-        [&](const PartitionRange& range) { return !range.budget->has_leftovers(now); });
 }
 
 Status CatalogImpl::watch_throughput() {

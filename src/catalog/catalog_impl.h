@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -71,11 +72,17 @@ public:
     Result<ContainerPtr> change_ranges(const RangeChange& change, RangeProgress& progress) override;
     Result<std::vector<RangeForecast>> forecast(const RangeChange& change) const override;
     const RangeLimits& range_limits() const override { return deps_.range_limits; }
+    Status keep_range_request(const RangeRequest& request) override;
+    Status end_range_request(uint64_t number) override;
+    std::vector<RangeRequest> kept_range_requests() const override { return kept_requests_; }
     Status clean_up() override;
     std::vector<ViewState> views() const override;
     Status save_view_progress(const ContainerRid& view, const ViewProgress& progress) override;
     Result<bool> carry_out_index_changes() override;
     bool index_changes_must_wait() const override;
+    void hurry_index_change(const ContainerRid& container) override {
+        hurried_.store(container.whole(), std::memory_order_relaxed);
+    }
     void on_index_change(std::function<void()> wake) override {
         WriteLock write(write_mutex_);
         wake_ = std::move(wake);
@@ -168,7 +175,15 @@ private:
                                          NewSettings to);
     Status begin_index_change(const Container& before,
                               partition::ContainerSettings& settings) const;
-    ContainerPtr changing_container() const;
+    /// The container whose index change is next: one that is in a hurry, else the first with
+    /// throughput left over, else (`must_wait`) the first. Null: there is none.
+    ContainerPtr next_index_change(bool& must_wait) const;
+    bool has_leftovers(const Container& container) const;
+    /// Pays for terms that changed, and settles how many items the next step takes.
+    void pay_index_fill(const Container& container, const PartitionRange& range, uint64_t terms);
+    bool in_hurry(const Container& container) const {
+        return hurried_.load(std::memory_order_relaxed) == container.rid.whole();
+    }
     Status save_index_fills(const Container& container);
     Status finish_index_change(const ContainerPtr& container);
     /// 400 when the policy names a key that the database does not have.
@@ -226,13 +241,21 @@ private:
                                                    const RangeChange& change) const;
     Result<RangeMove> reserve_ranges(const RangeChange& change);
     Status carry_out(RangeMove& move, RangeProgress& progress);
+    static Status close_sources(partition::PartitionMove& moving, const RangeProgress& progress);
     Status switch_ranges(RangeMove& move, partition::PartitionMove& moving);
     void give_up(const RangeMove& move);
+    /// Not ok: the container is gone (404), or has other settings, or another map, than the move
+    /// was made for (449).
+    Status still_fits(const RangeMove& move) const;
     ContainerNode* container_node(const ContainerRid& rid);
     Result<ContainerPtr> find_by_rid(const ContainerRid& rid) const;  ///< takes mutex_
 
     const Deps deps_;
-    size_t unsaved_fill_ = 0;  // items; owned by the thread that carries changes out
+    // Items; owned by the thread that carries index changes out.
+    size_t unsaved_fill_ = 0;
+    size_t fill_items_ = 1;
+    std::atomic<uint64_t> hurried_{0};         // ContainerRid::whole()
+    std::vector<RangeRequest> kept_requests_;  // constant after load
     std::mutex write_mutex_;
     std::function<void()> wake_;              // guarded by write_mutex_
     std::vector<storage::PartitionId> dead_;  // guarded by write_mutex_

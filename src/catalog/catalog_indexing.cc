@@ -87,25 +87,73 @@ Result<ContainerPtr> CatalogImpl::change_settings(DatabaseNode& database,
     return ContainerPtr(std::move(after));
 }
 
-ContainerPtr CatalogImpl::changing_container() const {
+bool CatalogImpl::has_leftovers(const Container& container) const {
+    if (!deps_.throughput.throttled) return true;
+    const int64_t now = deps_.clock.monotonic_us();
+    const auto& ranges = container.ranges->ranges;
+    return std::all_of(ranges.begin(), ranges.end(), [&](const PartitionRange& range) {
+        return range.budget->has_leftovers(now);
+    });
+}
+
+ContainerPtr CatalogImpl::next_index_change(bool& must_wait) const {
+    ContainerPtr first;
+    ContainerPtr next;
+    must_wait = false;
     std::shared_lock lock(mutex_);
-    for (const auto& [number, database] : state_.databases.nodes())
-        for (const auto& [child_number, child] : database.containers.nodes())
-            if (!child.container->settings->previous.empty()) return child.container;
-    return nullptr;
+    for (const auto& [number, database] : state_.databases.nodes()) {
+        for (const auto& [child_number, child] : database.containers.nodes()) {
+            if (child.container->settings->previous.empty()) continue;
+            if (in_hurry(*child.container)) return child.container;
+            if (first == nullptr) first = child.container;
+            if (next == nullptr && has_leftovers(*child.container)) next = child.container;
+        }
+    }
+    must_wait = next == nullptr && first != nullptr;
+    return next == nullptr ? first : next;
+}
+
+bool CatalogImpl::index_changes_must_wait() const {
+    bool must_wait = false;
+    (void)next_index_change(must_wait);
+    return must_wait;
+}
+
+/// A step takes a quarter of a second's throughput, of the half that must be left over. What is in
+/// a hurry is paid afterwards, little by little.
+void CatalogImpl::pay_index_fill(const Container& container, const PartitionRange& range,
+                                 uint64_t terms) {
+    const meter::Charge charge = meter::index_change(terms);
+    const double rate = range.budget->rate_ru();
+    if (in_hurry(container))
+        range.budget->owe(charge);
+    else
+        range.budget->settle(deps_.clock.monotonic_us(), {}, charge);
+    if (!deps_.throughput.throttled || rate == 0 || in_hurry(container)) {
+        fill_items_ = kFillItems;
+    } else if (terms == 0) {
+        fill_items_ = std::min(kFillItems, fill_items_ * 2);
+    } else {
+        const double item = meter::ru_value(charge) / static_cast<double>(fill_items_);
+        fill_items_ = std::clamp(static_cast<size_t>(rate / 4 / item), size_t{1}, kFillItems);
+    }
 }
 
 Result<bool> CatalogImpl::carry_out_index_changes() {
-    const ContainerPtr container = changing_container();
+    bool must_wait = false;
+    const ContainerPtr container = next_index_change(must_wait);
     if (container == nullptr) return false;
     using FillState = partition::Partition::FillState;
     int steps = 0;
     for (const PartitionRange& range : container->ranges->ranges) {
         for (FillState state = FillState::kMore; state != FillState::kComplete; ++steps) {
             if (steps == kFillSteps) return true;
-            TRY(state, range.partition->fill_index(container->settings, kFillItems));
+            if (steps > 0 && !in_hurry(*container) && !has_leftovers(*container)) return true;
+            TRY(const auto filled, range.partition->fill_index(container->settings, fill_items_));
+            state = filled.state;
             if (state == FillState::kStale) return true;  // another change has just been made
-            unsaved_fill_ += kFillItems;
+            pay_index_fill(*container, range, filled.terms);
+            unsaved_fill_ += fill_items_;
             if (unsaved_fill_ >= kUnsavedItemsMax) TRY_STATUS(save_index_fills(*container));
         }
     }

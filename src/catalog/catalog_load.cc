@@ -157,6 +157,12 @@ Status CatalogImpl::load_record(std::string_view key, std::string_view value, Lo
                 loaded.moves.push_back(std::move(record));
                 return {};
             });
+        case records::Kind::kRangeRequest:
+            return read(records::decode_range_request(key, value),
+                        [&](RangeRequest request) -> Status {
+                            kept_requests_.push_back(std::move(request));
+                            return {};
+                        });
         case records::Kind::kScript:
             return read(records::decode_script(key, value), [&](records::Script record) -> Status {
                 DatabaseNode* database =

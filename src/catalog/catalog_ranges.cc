@@ -14,14 +14,15 @@ namespace {
 
 using Phase = RangeProgress::Phase;
 
-/// More log records than this are made into files; fewer are kept in memory until the switch.
-constexpr uint64_t kFollowRecordsMax = 1000;
+/// More log records than this are made into files; fewer go through the committer.
+constexpr uint64_t kFollowRecordsMax = 2000;
 constexpr int kCatchUpRoundsMax = 50;
 /// With so few left, writers are made to wait for the rest.
 constexpr uint64_t kTailRecordsMax = 50;
-/// Writers may be as fast as they are followed.
-constexpr int kFollowRoundsMax = 10;
-constexpr size_t kFollowBytesMax = 16 << 20;
+/// Writers who are as fast as they are followed are held back after so many rounds: to so many
+/// records ahead, and then fewer and fewer.
+constexpr int kFreeRounds = 10;
+constexpr uint64_t kPaceRecords = 400;
 /// A change of the container's settings in the middle makes it begin again.
 constexpr int kAttemptsMax = 3;
 constexpr int kBeginAgain = 449;
@@ -121,6 +122,7 @@ struct CatalogImpl::RangeMove {
     std::vector<records::Range> targets;
     std::vector<partition::EpkRange> epks;
     records::Move record;
+    uint64_t request = 0;  ///< RangeChange::request
 };
 
 ContainerNode* CatalogImpl::container_node(const ContainerRid& rid) {
@@ -132,8 +134,6 @@ Result<std::vector<RangeForecast>> CatalogImpl::plan_ranges(const Container& con
                                                             const RangeChange& change) const {
     if (container.legacy_fixed)
         return cannot("a container without partition key is one partition for ever.");
-    if (!container.settings->previous.empty())
-        return cannot("the index transformation of the container is not complete. Try again then.");
     if (change.range_ids.empty() || change.range_ids.size() > 2)
         return cannot("name one range to split, or two neighbours to merge.");
     std::vector<const PartitionRange*> ranges;
@@ -186,6 +186,8 @@ Result<CatalogImpl::RangeMove> CatalogImpl::reserve_ranges(const RangeChange& ch
     RangeMove move;
     TRY(move.container, find_by_rid(change.container));
     TRY(const std::vector<RangeForecast> forecasts, plan_ranges(*move.container, change));
+    if (!move.container->settings->previous.empty()) return errors::retry_with();
+    move.request = change.request;
     WriteLock write(write_mutex_);
     const ContainerNode* node = container_node(change.container);
     if (node == nullptr || node->container != move.container) return errors::retry_with();
@@ -228,18 +230,13 @@ Result<ContainerPtr> CatalogImpl::change_ranges(const RangeChange& change,
         auto move = reserve_ranges(change);
         if (!move.ok() && move.error().http_status == kBeginAgain && attempt < kAttemptsMax)
             continue;
-        if (!move.ok()) {
-            progress.phase = Phase::kFailed;
-            return std::move(move).take_status();
-        }
+        if (!move.ok()) return std::move(move).take_status();
         Status status = carry_out(*move, progress);
-        if (status.ok()) {
-            progress.phase = Phase::kDone;
-            return move->container;
-        }
+        if (!status.ok() && !progress.cancelled)
+            if (Status fits = still_fits(*move); !fits.ok()) status = std::move(fits);
+        if (status.ok()) return move->container;
         give_up(*move);
         if (status.error().http_status == kBeginAgain && attempt < kAttemptsMax) continue;
-        progress.phase = Phase::kFailed;
         return status;
     }
 }
@@ -254,7 +251,7 @@ Status CatalogImpl::carry_out(RangeMove& move, RangeProgress& progress) {
     for (size_t i = 0; i < move.targets.size(); ++i)
         plan.targets.push_back({move.targets[i].partition, move.epks[i], move.targets[i].number});
     plan.settings = move.container->settings;
-    plan.cancelled = [&] { return progress.cancelled.load(); };
+    plan.cancelled = [&] { return progress.cancelled.load() || !still_fits(move).ok(); };
     plan.bytes = &progress.bytes_copied;
     const partition::Partition::Deps deps{deps_.store, deps_.cache, deps_.workers, deps_.clock};
     const auto moving = partition::PartitionMove::create(std::move(plan), deps);
@@ -270,26 +267,39 @@ Status CatalogImpl::carry_out(RangeMove& move, RangeProgress& progress) {
         if (progress.cancelled) return Status(errors::service_unavailable("It was cancelled."));
         if (records <= kFollowRecordsMax) break;
     }
-    for (int round = 0; round < kFollowRoundsMax; ++round) {
-        TRY(const uint64_t records, moving->follow());
-        if (records <= kTailRecordsMax || moving->bytes_to_write() > kFollowBytesMax) break;
-    }
     step(RangeProgress::Step::kCaughtUp);
-    progress.phase = Phase::kSwitching;
+    TRY_STATUS(moving->open());
     WriteLock write(write_mutex_);
-    const int64_t closed = deps_.clock.monotonic_us();
-    Status status = moving->close();
+    progress.phase = Phase::kSwitching;
+    TRY_STATUS(close_sources(*moving, progress));
     step(RangeProgress::Step::kClosed);
-    if (status.ok()) status = moving->prepare();
+    Status status = moving->prepare();
     step(RangeProgress::Step::kPrepared);
     if (status.ok()) status = switch_ranges(move, *moving);
     if (!status.ok()) {
         moving->abandon();
         return status;
     }
-    progress.pause_us = deps_.clock.monotonic_us() - closed;
+    progress.pause_us = moving->pause_us();
+    progress.pause_records = moving->pause_records();
+    progress.pause_bytes = moving->bytes_to_write();
     step(RangeProgress::Step::kSwitched);
     return {};
+}
+
+/// Follows writers until they are but a little ahead, and closes the sources to them there.
+Status CatalogImpl::close_sources(partition::PartitionMove& moving, const RangeProgress& progress) {
+    uint64_t pace = kPaceRecords;
+    for (int round = 0;; ++round) {
+        TRY(const uint64_t records, moving.follow());
+        (void)records;
+        if (progress.cancelled) return Status(errors::service_unavailable("It was cancelled."));
+        TRY(const bool closed, moving.close(kTailRecordsMax));
+        if (closed) return {};
+        if (round < kFreeRounds) continue;
+        moving.pace(pace);
+        pace = std::max(pace / 2, kTailRecordsMax);
+    }
 }
 
 /// One commit: the last changes, the map, the sources' end.
@@ -297,8 +307,9 @@ Status CatalogImpl::switch_ranges(RangeMove& move, partition::PartitionMove& mov
     DatabaseNode* database = state_.databases.find_number(move.container->rid.database.number);
     ContainerNode* node = container_node(move.container->rid);
     if (node == nullptr) return Status(errors::resource_not_found("The container was deleted."));
-    if (node->container->settings != move.container->settings) return Status(errors::retry_with());
-    CHECK(node->container->ranges == move.container->ranges);
+    if (node->container->settings != move.container->settings ||
+        node->container->ranges != move.container->ranges)
+        return Status(errors::retry_with());
 
     auto after = std::make_shared<Container>(*node->container);
     auto map = std::make_shared<RangeMap>(*after->ranges);
@@ -310,7 +321,11 @@ Status CatalogImpl::switch_ranges(RangeMove& move, partition::PartitionMove& mov
     map->ranges.erase(map->ranges.begin() + at, map->ranges.begin() + at + count);
     record.ranges.erase(record.ranges.begin() + at, record.ranges.begin() + at + count);
     uint64_t weight = 0;
-    for (const PartitionRange* source : move.sources) weight += source->weight;
+    int64_t owed = 0;
+    for (const PartitionRange* source : move.sources) {
+        weight += source->weight;
+        owed += source->budget->owed().units;
+    }
     MetaChange change;
     for (size_t i = 0; i < move.targets.size(); ++i) {
         records::Range& target = move.targets[i];
@@ -320,6 +335,7 @@ Status CatalogImpl::switch_ranges(RangeMove& move, partition::PartitionMove& mov
         range.since = map->version;
         // What the sources have used up is not given back.
         range.budget->inherit(*move.sources.front()->budget);
+        range.budget->owe({owed / static_cast<int64_t>(move.targets.size())});
         range.number = target.number;
         range.id = std::to_string(target.number);
         for (uint32_t parent : target.parents) range.parents.push_back(std::to_string(parent));
@@ -332,6 +348,7 @@ Status CatalogImpl::switch_ranges(RangeMove& move, partition::PartitionMove& mov
     after->ranges = std::move(map);
     change.put(record);
     change.remove(records::key(move.record));
+    if (move.request != 0) change.remove(records::range_request_key(move.request));
     for (const PartitionRange* source : move.sources)
         change.retire(source->partition->identity().id);
     change.accompany({.write = [&](storage::CommitScope& scope) { moving.write(scope); },
@@ -360,6 +377,27 @@ void CatalogImpl::give_up(const RangeMove& move) {
     for (storage::PartitionId target : move.record.targets) change.retire(target);
     // If that cannot be written, the next start finds the record.
     (void)commit(std::move(change));
+}
+
+Status CatalogImpl::still_fits(const RangeMove& move) const {
+    TRY(const ContainerPtr now, find_by_rid(move.container->rid));
+    const bool fits = now->settings == move.container->settings &&
+                      now->ranges == move.container->ranges;  // weights are part of the map
+    return fits ? Status() : Status(errors::retry_with());
+}
+
+Status CatalogImpl::keep_range_request(const RangeRequest& request) {
+    WriteLock write(write_mutex_);
+    MetaChange change;
+    change.put(request);
+    return commit(std::move(change));
+}
+
+Status CatalogImpl::end_range_request(uint64_t number) {
+    WriteLock write(write_mutex_);
+    MetaChange change;
+    change.remove(records::range_request_key(number));
+    return commit(std::move(change));
 }
 
 Status CatalogImpl::clean_up() {

@@ -75,7 +75,8 @@ Status refuse_unenforced(const json::Value& body) {
 }
 
 /// A member that nobody knows is a mistake or a feature that is missing here. Clients send back
-/// what the server added (names that begin with '_'), and null for what they do not use.
+/// what the server added (names that begin with '_', statistics), and null for what they do not
+/// use.
 Status refuse_unknown(const json::Value& body) {
     constexpr std::array<std::string_view, 18> kKnown = {"id",
                                                          "partitionKey",
@@ -96,7 +97,8 @@ Status refuse_unknown(const json::Value& body) {
                                                          "globalSecondaryIndexDefinition",
                                                          "globalSecondaryIndexes"};
     for (const json::Member& member : body.members()) {
-        if (member.name.starts_with('_') || is_absent(member.value)) continue;
+        if (member.name.starts_with('_') || member.name == "statistics" || is_absent(member.value))
+            continue;
         if (std::find(kKnown.begin(), kKnown.end(), member.name) == kKnown.end())
             return Status(errors::bad_request(fmt::format(
                 "A container has no property '{}'. Remove it from the definition.", member.name)));

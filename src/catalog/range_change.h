@@ -29,7 +29,16 @@ struct RangeChange {
         kBytes,   ///< halves of even size
         kGiven,   ///< at `epk`, or just below it
     } at = At::kMiddle;
-    std::string epk;  ///< binary
+    std::string epk;       ///< binary
+    uint64_t request = 0;  ///< the request that it answers and ends; 0: none
+};
+
+/// A split or merge that somebody asked for: kept until it is done or has failed, so that a restart
+/// does not forget it.
+struct RangeRequest {
+    uint64_t number = 0;  ///< not 0
+    RangeChange change;
+    int64_t asked_at = 0;  ///< wall clock, seconds
 };
 
 /// A range that a change would make.
@@ -41,12 +50,22 @@ struct RangeForecast {
 
 /// Written by the thread that carries the change out, read by any.
 struct RangeProgress {
-    enum class Phase : uint8_t { kWaiting, kCopying, kCatchingUp, kSwitching, kDone, kFailed };
-    std::atomic<Phase> phase{Phase::kWaiting};
-    std::atomic<uint64_t> bytes_copied{0};  ///< keys and values, index entries included
+    enum class Phase : uint8_t {
+        kWaiting,
+        kWaitingForIndex,  ///< until a change of the indexing policy is carried out
+        kCopying,
+        kCatchingUp,
+        kSwitching,
+        kDone,
+        kFailed
+    };
+    std::atomic<Phase> phase{Phase::kWaiting};  ///< the last two are for whoever asked to set
+    std::atomic<uint64_t> bytes_copied{0};      ///< keys and values, index entries included
     std::atomic<int64_t> copy_us{0};
-    std::atomic<int64_t> pause_us{0};    ///< how long writers waited for the switch
-    std::atomic<bool> cancelled{false};  ///< set by whoever wants it to end
+    std::atomic<int64_t> pause_us{0};        ///< how long writers waited for the switch
+    std::atomic<uint64_t> pause_records{0};  ///< log records that were left for the pause
+    std::atomic<uint64_t> pause_bytes{0};    ///< what the switch had to write
+    std::atomic<bool> cancelled{false};      ///< set by whoever wants it to end
     enum class Step : uint8_t { kReserved, kCopied, kCaughtUp, kClosed, kPrepared, kSwitched };
     /// Test seam: called when a step is done.
     std::function<void(Step)> on_step;

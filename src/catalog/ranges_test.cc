@@ -163,6 +163,14 @@ RangeChange merge_of(const Container& container, std::string left, std::string r
     return change;
 }
 
+void carry_out_index_changes(Account& account) {
+    for (;;) {
+        const auto more = account->carry_out_index_changes();
+        ASSERT_TRUE(more.ok());
+        if (!*more) return;
+    }
+}
+
 void create(Account& account, std::string_view definition) {
     ASSERT_TRUE(account.create_database(R"({"id":"d"})").ok());
     ASSERT_TRUE(account.create_container("d", definition).ok());
@@ -212,7 +220,6 @@ TEST(Ranges, SplitOfAnIdlePartition) {
     RangeProgress progress;
     const auto split = account->change_ranges(split_of(*before, "0"), progress);
     ASSERT_TRUE(split.ok()) << split.error().message;
-    EXPECT_EQ(progress.phase.load(), RangeProgress::Phase::kDone);
     const RangeMap& map = *(*split)->ranges;
     ASSERT_EQ(map.ranges.size(), 2U);
     EXPECT_EQ(map.version, before->ranges->version + 1);
@@ -454,22 +461,194 @@ TEST(Ranges, SettingsChangeInTheMiddle) {
     EXPECT_EQ((*split)->settings->default_ttl, 5000);
     EXPECT_EQ((*split)->ranges->ranges[0].partition->settings()->default_ttl, 5000);
     ASSERT_NO_FATAL_FAILURE(written.expect_whole());
-    // While an index transformation runs there is none.
+    // While an index transformation runs it has to wait; what would come of it is known.
     ASSERT_TRUE(
         account
             .replace_container("d", "c", R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})")
             .ok());
-    EXPECT_EQ(testing::code_of(account->change_ranges(split_of(**split, "2"), progress)), "400");
-    for (;;) {
-        const auto more = account->carry_out_index_changes();
-        ASSERT_TRUE(more.ok());
-        if (!*more) break;
-    }
+    const std::string id = (*split)->ranges->ranges[0].id;
+    EXPECT_EQ(testing::code_of(account->change_ranges(split_of(**split, id), progress)), "449");
+    EXPECT_EQ(testing::code_of(account->forecast(split_of(**split, id))), "ok");
+    ASSERT_NO_FATAL_FAILURE(carry_out_index_changes(account));
     EXPECT_EQ(
         testing::code_of(account->change_ranges(
             split_of(*written.container(), written.container()->ranges->ranges[0].id), progress)),
         "ok");
     ASSERT_NO_FATAL_FAILURE(written.expect_whole());
+}
+
+/// Another indexing policy at every step of a split, and of a merge: the copy is given up, and when
+/// the index has been changed it can be done.
+TEST(Ranges, IndexingPolicyChangesInTheMiddle) {
+    int policies = 0;
+    for (const Step when : {Step::kReserved, Step::kCopied, Step::kCaughtUp}) {
+        for (const bool merge : {false, true}) {
+            Folder folder;
+            Account account(folder.path());
+            ASSERT_NO_FATAL_FAILURE(create(account, kV2));
+            Written written(account, 11);
+            ASSERT_NO_FATAL_FAILURE(written.write_many(150));
+            RangeProgress progress;
+            RangeChange change = split_of(*written.container(), "0");
+            if (merge) {
+                ASSERT_TRUE(account->change_ranges(change, progress).ok());
+                change = merge_of(*written.container(), "1", "2");
+            }
+            bool changed = false;
+            progress.on_step = [&](Step step) {
+                if (step != when || std::exchange(changed, true)) return;
+                ASSERT_NO_FATAL_FAILURE(written.write_many(20));
+                const std::string policy =
+                    ++policies % 2 == 0
+                        ? R"({"indexingMode":"none"})"
+                        : R"({"excludedPaths":[{"path":"/v/?"}],"includedPaths":[{"path":"/*"}]})";
+                ASSERT_TRUE(
+                    account
+                        .replace_container(
+                            "d", "c",
+                            R"({"id":"c","defaultTtl":1000,"indexingPolicy":)" + policy + "}")
+                        .ok());
+                ASSERT_NO_FATAL_FAILURE(written.write_many(20));
+            };
+            EXPECT_EQ(testing::code_of(account->change_ranges(change, progress)), "449");
+            ASSERT_TRUE(changed);
+            EXPECT_EQ(written.container()->ranges->ranges.size(), merge ? 2U : 1U);
+            ASSERT_NO_FATAL_FAILURE(written.write_many(20));
+            ASSERT_NO_FATAL_FAILURE(carry_out_index_changes(account));
+            ASSERT_NO_FATAL_FAILURE(written.expect_whole());
+            const auto done = account->change_ranges(change, progress);
+            ASSERT_TRUE(done.ok()) << done.error().message;
+            ASSERT_NO_FATAL_FAILURE(written.write_many(20));
+            ASSERT_NO_FATAL_FAILURE(written.expect_whole());
+            account.reopen();
+            ASSERT_NO_FATAL_FAILURE(written.expect_whole());
+        }
+    }
+}
+
+/// Throughput is redistributed in the middle: the split begins again, with the new weights.
+TEST(Ranges, RedistributedInTheMiddle) {
+    Account account;
+    ASSERT_TRUE(account.create_database(R"({"id":"d"})").ok());
+    ASSERT_TRUE(account.create_container("d", kV1, {12'000, {}, {}}).ok());
+    Written written(account, 15);
+    ASSERT_NO_FATAL_FAILURE(written.write_many(100));
+    RangeProgress progress;
+    int copies = 0;
+    progress.on_step = [&](Step step) {
+        if (step != Step::kCaughtUp || ++copies > 1) return;
+        const auto body =
+            account.parse(R"({"throughputPolicy":"custom","targetPhysicalPartitionThroughputInfo":)"
+                          R"([{"id":"0","throughput":3000},{"id":"1","throughput":9000}]})");
+        const auto moved = account->redistribute(*written.container(), body);
+        ASSERT_TRUE(moved.ok()) << moved.error().message;
+    };
+    const auto split = account->change_ranges(split_of(*written.container(), "1"), progress);
+    ASSERT_TRUE(split.ok()) << split.error().message;
+    EXPECT_EQ(copies, 2);
+    std::vector<double> rates;
+    for (const auto& range : (*split)->ranges->ranges) rates.push_back(range.budget->rate_ru());
+    EXPECT_EQ(rates, (std::vector<double>{3000, 4500, 4500}));
+    ASSERT_NO_FATAL_FAILURE(written.expect_whole());
+}
+
+/// What was asked for is there after a restart until it is done, or was taken back.
+TEST(Ranges, RequestsAreKept) {
+    Folder folder;
+    Account account(folder.path());
+    ASSERT_NO_FATAL_FAILURE(create(account, kV2));
+    Written written(account, 12);
+    ASSERT_NO_FATAL_FAILURE(written.write_many(100));
+    RangeRequest request;
+    request.number = 4;
+    request.asked_at = 1000;
+    request.change = split_of(*written.container(), "0");
+    request.change.request = 4;
+    ASSERT_TRUE(account->keep_range_request(request).ok());
+    request.number = request.change.request = 5;
+    ASSERT_TRUE(account->keep_range_request(request).ok());
+    account.reopen();
+    auto kept = account->kept_range_requests();
+    ASSERT_EQ(kept.size(), 2U);
+    EXPECT_EQ(kept[0].number, 4U);
+    EXPECT_EQ(kept[0].asked_at, 1000);
+    EXPECT_EQ(kept[0].change.range_ids, std::vector<std::string>{"0"});
+    EXPECT_EQ(kept[0].change.at, RangeChange::At::kBytes);
+    RangeProgress progress;
+    ASSERT_TRUE(account->change_ranges(kept[0].change, progress).ok());
+    account.reopen();
+    kept = account->kept_range_requests();
+    ASSERT_EQ(kept.size(), 1U);
+    EXPECT_EQ(kept[0].number, 5U);
+    EXPECT_EQ(testing::code_of(account->change_ranges(kept[0].change, progress)), "410/1002");
+    ASSERT_TRUE(account->end_range_request(5).ok());
+    account.reopen();
+    EXPECT_TRUE(account->kept_range_requests().empty());
+    ASSERT_NO_FATAL_FAILURE(written.expect_whole());
+}
+
+/// The container goes while its partition is being divided: so does what was made of it.
+TEST(Ranges, DeletedInTheMiddle) {
+    for (const bool database : {false, true}) {
+        for (const Step when : {Step::kReserved, Step::kCopied, Step::kCaughtUp}) {
+            Folder folder;
+            Account account(folder.path());
+            ASSERT_NO_FATAL_FAILURE(create(account, kV2));
+            ASSERT_TRUE(account.create_database(R"({"id":"e"})").ok());
+            ASSERT_TRUE(account
+                            .create_container(
+                                "e", R"({"id":"x","partitionKey":{"paths":["/pk"],"version":2}})")
+                            .ok());
+            Written written(account, 13);
+            ASSERT_NO_FATAL_FAILURE(written.write_many(200));
+            RangeProgress progress;
+            progress.on_step = [&](Step step) {
+                if (step != when) return;
+                const Status gone = database ? account->delete_database("d", "")
+                                             : account->delete_container("d", "c", "");
+                ASSERT_TRUE(gone.ok()) << gone.error().message;
+            };
+            const RangeChange change = split_of(*written.container(), "0");
+            EXPECT_EQ(testing::code_of(account->change_ranges(change, progress)), "404");
+            EXPECT_EQ(account->find_container("d", "c"), nullptr);
+            ASSERT_TRUE(account.store->flush().ok());  // index entries in memory go to disk first
+            std::vector<storage::PartitionId> left;
+            for (int i = 0; i < 400; ++i) {
+                account.put_item(*account->find_container("e", "x"), "x");
+                left = left_over(account);
+                if (left.empty()) break;
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            }
+            EXPECT_EQ(left, std::vector<storage::PartitionId>());
+        }
+    }
+}
+
+/// Items from before the container had a TTL get their entries in the background. A partition that
+/// is copied meanwhile does not take that for done.
+TEST(Ranges, TtlIsFilledInTheMiddle) {
+    Folder folder;
+    Account account(folder.path());
+    ASSERT_NO_FATAL_FAILURE(create(account, kV1));
+    Written written(account, 14);
+    ASSERT_NO_FATAL_FAILURE(written.write_many(300));
+    ASSERT_TRUE(account.replace_container("d", "c", R"({"id":"c","defaultTtl":100000})").ok());
+    RangeProgress progress;
+    progress.on_step = [&](Step step) {
+        if (step != Step::kCopied) return;
+        ASSERT_TRUE(written.container()->ranges->ranges[0].partition->remove_expired(10).ok());
+    };
+    const auto split = account->change_ranges(split_of(*written.container(), "0"), progress);
+    ASSERT_TRUE(split.ok()) << split.error().message;
+    ASSERT_NO_FATAL_FAILURE(written.expect_whole());
+    account.clock.advance_us(200'000'000'000);
+    size_t removed = 0;
+    for (const PartitionRange& range : written.container()->ranges->ranges) {
+        const auto some = range.partition->remove_expired(1000);
+        ASSERT_TRUE(some.ok());
+        removed += *some;
+    }
+    EXPECT_EQ(removed, written.items.size());
 }
 
 /// Writers on all sides while ranges are split and merged: nothing acknowledged is lost or doubled,

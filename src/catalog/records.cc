@@ -219,6 +219,16 @@ std::string key(const Move& record) {
     return key;
 }
 
+std::string range_request_key(uint64_t number) {
+    std::string key = kind_prefix(Kind::kRangeRequest);
+    append_u64_be(key, number);
+    return key;
+}
+
+std::string key(const RangeRequest& record) {
+    return range_request_key(record.number);
+}
+
 std::string key(const Script& record) {
     std::string key = kind_prefix(Kind::kScript);
     append_u32_be(key, record.container.database.number);
@@ -236,6 +246,7 @@ std::optional<Kind> kind_of(std::string_view key) {
          kind > static_cast<uint8_t>(Kind::kPermission)) &&
         kind != static_cast<uint8_t>(Kind::kEncryptionKey) &&
         kind != static_cast<uint8_t>(Kind::kView) && kind != static_cast<uint8_t>(Kind::kMove) &&
+        kind != static_cast<uint8_t>(Kind::kRangeRequest) &&
         kind != static_cast<uint8_t>(Kind::kScript))
         return std::nullopt;
     return static_cast<Kind>(kind);
@@ -512,6 +523,35 @@ Result<Move> decode_move(std::string_view key, std::string_view value) {
     for (uint64_t i = 0; i < count && in.value.ok(); ++i) out.targets.push_back(take_u32(in.value));
     TRY_STATUS(in.finish());
     if (out.targets.empty() || out.targets.front() != first) return damaged(key, "is damaged");
+    return out;
+}
+
+std::string encode(const RangeRequest& record) {
+    std::string out = begin_value();
+    append_u32_be(out, record.change.container.database.number);
+    append_u32_be(out, record.change.container.number);
+    append_number(out, record.asked_at);
+    append_texts(out, record.change.range_ids);
+    out.push_back(static_cast<char>(record.change.at));
+    append_bytes(out, record.change.epk);
+    return out;
+}
+
+Result<RangeRequest> decode_range_request(std::string_view key, std::string_view value) {
+    Reader in(key, value);
+    RangeRequest out;
+    out.number = in.key.u64_be();
+    out.change.container.database.number = in.value.u32_be();
+    out.change.container.number = in.value.u32_be();
+    out.asked_at = take_number(in.value);
+    out.change.range_ids = take_texts(in.value);
+    const uint8_t at = in.value.u8();
+    out.change.at = static_cast<RangeChange::At>(at);
+    out.change.epk = in.value.bytes();
+    out.change.request = out.number;
+    TRY_STATUS(in.finish());
+    if (at > static_cast<uint8_t>(RangeChange::At::kGiven) || out.change.range_ids.empty())
+        return damaged(key, "is damaged");
     return out;
 }
 

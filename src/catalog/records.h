@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "catalog/range_change.h"
 #include "catalog/resources.h"
 #include "storage/keys.h"
 
@@ -26,6 +27,7 @@ enum class Kind : uint8_t {
     kEncryptionKey = 12,
     kView = 13,
     kMove = 16,
+    kRangeRequest = 17,
     kScript = 20,
 };
 
@@ -157,6 +159,7 @@ std::string key(const Permission& record);
 std::string key(const EncryptionKey& record);
 std::string key(const View& record);
 std::string key(const Move& record);
+std::string key(const RangeRequest& record);
 std::string key(const Script& record);
 std::string database_key(const DatabaseRid& rid);
 std::string container_key(const ContainerRid& rid);
@@ -166,6 +169,7 @@ std::string user_key(const UserRid& rid);
 std::string permission_key(const PermissionRid& rid);
 std::string encryption_key_key(const EncryptionKeyRid& rid);
 std::string view_key(const ContainerRid& rid);
+std::string range_request_key(uint64_t number);
 
 std::string encode(const Account& record);
 std::string encode(const Database& record);
@@ -177,6 +181,7 @@ std::string encode(const Permission& record);
 std::string encode(const EncryptionKey& record);
 std::string encode(const View& record);
 std::string encode(const Move& record);
+std::string encode(const RangeRequest& record);
 std::string encode(const Script& record);
 
 /// The kind of a key of the catalog; nullopt for a foreign one.
@@ -193,6 +198,7 @@ Result<Permission> decode_permission(std::string_view key, std::string_view valu
 Result<EncryptionKey> decode_encryption_key(std::string_view key, std::string_view value);
 Result<View> decode_view(std::string_view key, std::string_view value);
 Result<Move> decode_move(std::string_view key, std::string_view value);
+Result<RangeRequest> decode_range_request(std::string_view key, std::string_view value);
 Result<Script> decode_script(std::string_view key, std::string_view value);
 
 }  // namespace orrery::catalog::records

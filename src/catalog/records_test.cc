@@ -200,6 +200,29 @@ TEST(CatalogRecords, Moves) {
     EXPECT_FALSE(decode_move(key(Move{{299}}), encode(move)).ok());
 }
 
+TEST(CatalogRecords, RangeRequests) {
+    RangeRequest request;
+    request.number = 7;
+    request.asked_at = 5;
+    request.change = {kContainerRid, {"3", "4"}, RangeChange::At::kGiven, "\x1F\xFF", 7};
+    EXPECT_EQ(hex_encode_upper(key(request)), "0000000043110000000000000007");
+    EXPECT_EQ(hex_encode_upper(encode(request)).substr(18),
+              "060201330134"
+              "02"
+              "021FFF");
+    const auto decoded = decode_range_request(key(request), encode(request));
+    ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(encode(*decoded), encode(request));
+    EXPECT_EQ(decoded->number, 7U);
+    EXPECT_EQ(decoded->change.request, 7U);
+    EXPECT_EQ(decoded->change.container, kContainerRid);
+    EXPECT_EQ(kind_of(key(request)), Kind::kRangeRequest);
+    expect_damage_is_found(key(request), encode(request), decode_range_request);
+    std::string unknown_place = encode(request);
+    unknown_place[unknown_place.size() - 4] = 3;
+    EXPECT_FALSE(decode_range_request(key(request), unknown_place).ok());
+}
+
 TEST(CatalogRecords, KindOfKey) {
     EXPECT_EQ(kind_of(account_key()), Kind::kAccount);
     EXPECT_EQ(kind_of(key(permission())), Kind::kPermission);

@@ -112,6 +112,62 @@ TEST(Background, RemovalsArePaid) {
     EXPECT_EQ(tokens(), full - price.units);
 }
 
+/// A change of the indexing policy pays for every term that an item gains or loses, from what is
+/// left over: clients find something left at any time.
+TEST(Background, IndexChangesArePaid) {
+    TestEngine test(1'700'000'000, AccountSettings());
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto container = test.create_container(
+        "d", R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})");
+    constexpr int kItems = 300;
+    for (int i = 0; i < kItems; ++i) {
+        test.clock().advance_seconds(1);
+        put(engine, container, i);
+    }
+    test.clock().advance_seconds(2);
+    const auto& range = container->ranges->ranges.front();
+    const auto tokens = [&] { return range.budget->pool()->tokens(test.clock().monotonic_us()); };
+    // `v` goes from every item: two terms each.
+    json::Arena arena;
+    ASSERT_TRUE(
+        test.catalog()
+            .replace_container(
+                "d", "c",
+                json::parse(R"({"id":"c","indexingPolicy":{"includedPaths":[{"path":"/*"}],)"
+                            R"("excludedPaths":[{"path":"/v/?"}]}})",
+                            arena)
+                    .value(),
+                "")
+            .ok());
+    const auto changing = [&] {
+        return !test.catalog().find_container("d", "c")->settings->previous.empty();
+    };
+    int64_t used = 0;
+    for (int rounds = 0; changing(); ++rounds) {
+        ASSERT_LT(rounds, 10'000);
+        if (test.catalog().index_changes_must_wait()) test.clock().advance_us(100'000);
+        const int64_t before = tokens();
+        ASSERT_TRUE(test.catalog().carry_out_index_changes().ok());
+        used += before - tokens();
+        ASSERT_GT(tokens(), 0);
+    }
+    EXPECT_EQ(used, kItems * meter::index_change(2).units);
+    EXPECT_EQ(meter::ru_text(meter::index_change(2)), "0.38");
+    EXPECT_EQ(range.budget->owed().units, 0);
+    // Entries that cost nothing in a write cost nothing here either.
+    test.clock().advance_seconds(1);
+    const int64_t before = tokens();
+    index::PathStep missing;
+    missing.name = "missing";
+    ASSERT_TRUE(test.catalog()
+                    .request_sorted_path(*test.catalog().find_container("d", "c"), {missing})
+                    .ok());
+    ASSERT_TRUE(changing());
+    while (changing()) ASSERT_TRUE(test.catalog().carry_out_index_changes().ok());
+    EXPECT_EQ(tokens(), before);
+}
+
 /// Nothing is removed while clients use everything.
 TEST(Background, ExpiredItemsWaitForLeftovers) {
     AccountSettings settings;

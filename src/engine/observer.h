@@ -41,6 +41,7 @@ struct RequestRecord {
     uint64_t container = 0;     ///< catalog::ContainerRid::whole(); 0: none
     meter::Charge charge;       ///< zero for 429, which no budget pays
     uint32_t range = kNoRange;  ///< physical partition, by its number in the container
+    int64_t range_bytes = 0;    ///< what it held then, text bytes; 0: not known
     uint32_t request_bytes = 0;
     uint32_t response_bytes = 0;
     uint16_t status = 0;

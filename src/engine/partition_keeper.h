@@ -17,8 +17,9 @@
 namespace orrery::engine {
 
 /// Splits and merges, one after the other, on a thread of its own: those that were asked for, and
-/// splits of ranges that hold more, or are to serve more, than one partition may. Internally
-/// locked.
+/// splits of ranges that hold more, or are to serve more, than one partition may. What was asked
+/// for is kept over restarts. A container whose index is being changed lets the others go first.
+/// Internally locked.
 class PartitionKeeper {
 public:
     struct Job {
@@ -31,16 +32,19 @@ public:
         std::string error;                       ///< once failed
     };
 
-    PartitionKeeper(catalog::Catalog& catalog, const Clock& clock)
-        : catalog_(catalog), clock_(clock) {}
+    PartitionKeeper(catalog::Catalog& catalog, const Clock& clock);
     ~PartitionKeeper() { stop(); }
 
     void start();
-    /// A change under way is taken back. Idempotent.
+    /// A change under way is taken back; one that was asked for begins again with the next start.
+    /// Idempotent.
     void stop();
 
-    /// Queues a change; what is known to be impossible is refused at once.
+    /// Queues a change, durably; what is known to be impossible is refused at once.
     Result<Job> submit(const catalog::RangeChange& change);
+    /// After a redistribution: asks for splits of the ranges that were given more throughput than a
+    /// partition serves.
+    Status split_overloaded(const catalog::Container& container);
     /// Those of a container that wait, run, or ended of late; oldest first.
     std::vector<Job> jobs(const catalog::ContainerRid& container) const;
     /// One waits or runs.
@@ -48,19 +52,23 @@ public:
 
 private:
     void loop();
+    /// The first job that can run; those that wait for an index are marked. 0: none.
+    uint64_t next_job();
     void run(uint64_t number);
+    void end(uint64_t number, const Result<catalog::ContainerPtr>& changed);
     /// The next split that a container needs by itself.
     std::optional<catalog::RangeChange> find_need();
     std::optional<catalog::RangeChange> need_of(const catalog::Container& container);
     bool was_refused(const catalog::Container& container, const std::string& range_id) const;
     Job* find(uint64_t number);
-    uint64_t add(const catalog::RangeChange& change, bool automatic);
+    void add(Job job);
 
     catalog::Catalog& catalog_;
     const Clock& clock_;
     mutable std::mutex mutex_;
     std::condition_variable wake_;
     bool stop_ = false;         // guarded by mutex_
+    bool asked_ = false;        // guarded by mutex_; a job was added
     uint64_t next_number_ = 1;  // guarded by mutex_
     std::deque<Job> jobs_;      // guarded by mutex_
     std::thread thread_;

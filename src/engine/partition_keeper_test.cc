@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/durable_test_support.h"
 #include "engine/engine_test_support.h"
 #include "json/document.h"
 #include "json/item.h"
@@ -190,6 +191,70 @@ TEST(PartitionKeeper, TokensSurvive) {
     EXPECT_EQ(engine.totals(*first)->items, kItems);
 }
 
+/// Rows of DISTINCT and GROUP BY under TOP, OFFSET and LIMIT that need several pages: whatever
+/// comes between them (the pass is lost, ranges split and merge), no row comes twice and none is
+/// missing.
+TEST(PartitionKeeper, WindowsOfDistinctRowsSurvive) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto first = test.create_container("d", kContainer);
+    for (int i = 0; i < 240; ++i)
+        ASSERT_TRUE(put(engine, first, "p" + std::to_string(i % 40), "i" + std::to_string(i),
+                        i % 120, i % 3 == 0 ? 5 : 0)
+                        .result.committed);
+    struct Case {
+        const char* text;
+        size_t rows;
+    };
+    size_t round = 0;
+    for (const Case& one :
+         {Case{"SELECT DISTINCT TOP 50 VALUE c.n FROM c", 50},
+          Case{"SELECT DISTINCT VALUE c.n FROM c OFFSET 10 LIMIT 60", 60},
+          Case{"SELECT DISTINCT VALUE c.n FROM c OFFSET 100 LIMIT 60", 20},
+          Case{"SELECT DISTINCT c.n, c.x FROM c WHERE c.n >= 30 OFFSET 5 LIMIT 70", 70},
+          Case{"SELECT DISTINCT c.n, c.x FROM c ORDER BY c.x", 120},
+          Case{"SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n OFFSET 20 LIMIT 50", 50}}) {
+        std::vector<std::string> rows;
+        std::string token;
+        do {
+            QueryRequest request;
+            request.text = one.text;
+            request.items_max = 17;
+            request.continuation = token;
+            const auto page = engine.query(*first, request);
+            ASSERT_TRUE(page.ok()) << one.text << page.error().message;
+            rows.insert(rows.end(), page->page.rows.begin(), page->page.rows.end());
+            token = page->continuation;
+            // Long enough for what was kept between pages to go.
+            test.clock().advance_seconds(600);
+            for (auto more = test.catalog().carry_out_index_changes(); more.ok() && *more;)
+                more = test.catalog().carry_out_index_changes();
+            const auto now = test.catalog().find_container("d", "c");
+            const auto& ranges = now->ranges->ranges;
+            RangeChange change;
+            change.container = now->rid;
+            if (ranges.size() > 3)
+                change.range_ids = {ranges[round % 3].id, ranges[round % 3 + 1].id};
+            else
+                change.range_ids = {ranges[round % ranges.size()].id};
+            ++round;
+            catalog::RangeProgress progress;
+            const auto changed = test.catalog().change_ranges(change, progress);
+            ASSERT_TRUE(changed.ok()) << changed.error().message;
+        } while (!token.empty());
+        EXPECT_EQ(rows.size(), one.rows) << one.text;
+        EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), rows.size()) << one.text;
+    }
+    // One page takes the first that come, and looks no further.
+    QueryRequest request;
+    request.text = "SELECT DISTINCT TOP 5 VALUE c.n FROM c";
+    const auto page = engine.query(*first, request);
+    ASSERT_TRUE(page.ok());
+    EXPECT_EQ(page->page.rows.size(), 5U);
+    EXPECT_TRUE(page->continuation.empty());
+}
+
 /// Writers, point readers and a paging query beside splits and merges, all through containers that
 /// they looked up at some time before.
 TEST(PartitionKeeper, UnderLoad) {
@@ -262,6 +327,220 @@ TEST(PartitionKeeper, UnderLoad) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_GT(writes, 0);
     expect_clean(engine, *test.catalog().find_container("d", "c"));
+}
+
+json::Value parsed(std::string_view text) {
+    static json::Arena arena;
+    return json::parse(text, arena).value();
+}
+
+/// A split that is asked for while the index is being changed waits for that, and lets those of
+/// other containers go first; a restart does not forget it.
+TEST(PartitionKeeper, WaitsForTheIndex) {
+    testing_support::DurableEngine test(false);
+    const auto container = test.create_container(std::string(kContainer));
+    const auto other = test.create_container(
+        R"({"id":"other","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})");
+    for (int i = 0; i < 100; ++i)
+        for (const auto& one : {container, other})
+            ASSERT_TRUE(put(test.engine(), one, "p" + std::to_string(i), "x", i).result.committed);
+    ASSERT_TRUE(
+        test.catalog()
+            .replace_container("d", "c",
+                               parsed(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})"), "")
+            .ok());
+    const auto ask = [&](const catalog::ContainerPtr& of) {
+        RangeChange change;
+        change.container = of->rid;
+        change.range_ids = {"0"};
+        const auto job = test.engine().partitions().submit(change);
+        ASSERT_TRUE(job.ok()) << job.error().message;
+    };
+    ASSERT_NO_FATAL_FAILURE(ask(container));
+    ASSERT_NO_FATAL_FAILURE(ask(other));
+    // Nobody changes indexes here: splits only.
+    test.engine().partitions().start();
+    const auto phase_of = [&](const catalog::ContainerPtr& of) {
+        return test.engine().partitions().jobs(of->rid).at(0).progress->phase.load();
+    };
+    using Phase = catalog::RangeProgress::Phase;
+    wait_for([&] { return phase_of(other) == Phase::kDone; });
+    wait_for([&] { return phase_of(container) == Phase::kWaitingForIndex; });
+    EXPECT_TRUE(test.engine().partitions().busy(container->rid));
+    EXPECT_EQ(test.container("c")->ranges->ranges.size(), 1U);
+    for (const bool crash : {false, true}) {
+        if (crash)
+            test.crash();
+        else
+            test.restart();
+        const auto jobs = test.engine().partitions().jobs(container->rid);
+        ASSERT_EQ(jobs.size(), 1U);
+        EXPECT_EQ(jobs[0].number, 1U);
+        EXPECT_FALSE(jobs[0].automatic);
+        EXPECT_TRUE(test.engine().partitions().jobs(other->rid).empty());
+        EXPECT_EQ(test.container("c")->ranges->ranges.size(), 1U);
+    }
+    test.engine().start_background();
+    wait_for([&] { return phase_of(container) == Phase::kDone; });
+    EXPECT_EQ(test.container("c")->ranges->ranges.size(), 2U);
+    EXPECT_TRUE(test.container("c")->settings->previous.empty());
+    expect_clean(test.engine(), *test.container("c"));
+    test.restart();
+    EXPECT_TRUE(test.engine().partitions().jobs(container->rid).empty());
+    EXPECT_EQ(test.container("c")->ranges->ranges.size(), 2U);
+}
+
+/// A container without throughput to spare does not keep its index, and thereby a split, waiting
+/// for ever; the work is paid afterwards.
+TEST(PartitionKeeper, HurriesTheIndex) {
+    TestEngine test(1'700'000'000, AccountSettings());
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto container = test.create_container("d", kContainer);
+    for (int i = 0; i < 60; ++i) {
+        test.clock().advance_us(1'000'000);
+        ASSERT_TRUE(put(engine, container, "p" + std::to_string(i), "x", i).result.committed);
+    }
+    while (put(engine, container, "p", "x", 1).result.committed) {
+    }
+    ASSERT_TRUE(
+        test.catalog()
+            .replace_container("d", "c",
+                               parsed(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})"), "")
+            .ok());
+    EXPECT_TRUE(test.catalog().index_changes_must_wait());
+    engine.start_background();
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    EXPECT_FALSE(test.catalog().find_container("d", "c")->settings->previous.empty());
+    RangeChange change;
+    change.container = container->rid;
+    change.range_ids = {"0"};
+    ASSERT_TRUE(engine.partitions().submit(change).ok());
+    wait_for([&] { return !engine.partitions().busy(container->rid); });
+    EXPECT_EQ(test.catalog().find_container("d", "c")->ranges->ranges.size(), 2U);
+    EXPECT_GT(container->ranges->ranges[0].budget->owed().units, 0);
+}
+
+/// More than a partition serves: it has that much for the time being, and two halves share it then,
+/// also where the number of partitions would do.
+TEST(PartitionKeeper, RedistributionAboveWhatAPartitionServes) {
+    TestEngine test(1'700'000'000, AccountSettings());
+    Engine& engine = test.engine();
+    test.create_database("d");
+    catalog::ThroughputRequest throughput;
+    throughput.manual = 12'000;
+    auto container = test.create_container("d", kContainer, false, throughput);
+    ASSERT_EQ(container->ranges->ranges.size(), 2U);
+    const auto rates = [&] {
+        std::vector<double> out;
+        for (const auto& range : test.catalog().find_container("d", "c")->ranges->ranges)
+            out.push_back(range.budget->rate_ru());
+        return out;
+    };
+    const auto redistribute = [&](std::string_view targets) {
+        const std::string body =
+            R"({"targetPhysicalPartitionThroughputInfo":)" + std::string(targets) + "}";
+        const auto moved =
+            test.catalog().redistribute(*test.catalog().find_container("d", "c"), parsed(body));
+        ASSERT_TRUE(moved.ok()) << moved.error().message;
+        ASSERT_TRUE(
+            engine.partitions().split_overloaded(*test.catalog().find_container("d", "c")).ok());
+    };
+    ASSERT_NO_FATAL_FAILURE(
+        redistribute(R"([{"id":"0","throughput":5000},{"id":"1","throughput":20000}])"));
+    EXPECT_EQ(rates(), (std::vector<double>{5'000, 10'000}));
+    engine.start_background();
+    wait_for([&] { return rates().size() == 3 && !engine.partitions().busy(container->rid); });
+    EXPECT_EQ(rates(), (std::vector<double>{5'000, 10'000, 10'000}));
+    EXPECT_EQ(test.catalog().offer_of(container->rid_text)->value(), 25'000);
+    // 1,000, 1,000 and 16,000 would do with two partitions by their sum.
+    const auto ids = test.catalog().find_container("d", "c")->ranges->ranges;
+    ASSERT_NO_FATAL_FAILURE(redistribute(R"([{"id":"0","throughput":16000},{"id":")" + ids[1].id +
+                                         R"(","throughput":1000},{"id":")" + ids[2].id +
+                                         R"(","throughput":1000}])"));
+    wait_for([&] { return rates().size() == 4 && !engine.partitions().busy(container->rid); });
+    EXPECT_EQ(rates(), (std::vector<double>{8'000, 8'000, 1'000, 1'000}));
+}
+
+/// Offers, splits and deletes of one container all at once.
+TEST(PartitionKeeper, DeletedWhileItWaits) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto container = test.create_container("d", kContainer);
+    for (int i = 0; i < 50; ++i)
+        ASSERT_TRUE(put(engine, container, "p" + std::to_string(i), "x", i).result.committed);
+    RangeChange change;
+    change.container = container->rid;
+    change.range_ids = {"0"};
+    std::vector<uint64_t> numbers;
+    for (int i = 0; i < 3; ++i) {
+        const auto job = engine.partitions().submit(change);
+        ASSERT_TRUE(job.ok());
+        numbers.push_back(job->number);
+    }
+    EXPECT_LT(numbers[0], numbers[1]);
+    ASSERT_TRUE(test.catalog().delete_container("d", "c", "").ok());
+    engine.start_background();
+    wait_for([&] { return !engine.partitions().busy(container->rid); });
+    for (const auto& job : engine.partitions().jobs(container->rid)) {
+        EXPECT_EQ(job.progress->phase, catalog::RangeProgress::Phase::kFailed);
+        EXPECT_NE(job.error.find("not exist"), std::string::npos) << job.error;
+    }
+}
+
+/// The same split asked for twice: the second finds its range gone. Ranges that hold nothing, or
+/// one key, can be halved by width, not by size.
+TEST(PartitionKeeper, ClumsySplits) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    engine.start_background();
+    test.create_database("d");
+    const auto container = test.create_container("d", kContainer);
+    const auto ask = [&](std::vector<std::string> ranges, RangeChange::At at) {
+        RangeChange change;
+        change.container = container->rid;
+        change.range_ids = std::move(ranges);
+        change.at = at;
+        return engine.partitions().submit(change);
+    };
+    using At = RangeChange::At;
+    EXPECT_EQ(ask({"0"}, At::kBytes).status().error().http_status, 400);
+    ASSERT_TRUE(put(engine, container, "only", "x", 1).result.committed);
+    const auto one_key = ask({"0"}, At::kBytes);
+    ASSERT_FALSE(one_key.ok());
+    EXPECT_EQ(one_key.error().http_status, 400);
+    EXPECT_NE(one_key.error().message.find("one partition key"), std::string::npos);
+    EXPECT_EQ(ask({"7"}, At::kMiddle).status().error().http_status, 410);
+    EXPECT_EQ(ask({"0", "0"}, At::kMiddle).status().error().http_status, 400);
+    EXPECT_EQ(ask({}, At::kMiddle).status().error().http_status, 400);
+    EXPECT_EQ(ask({"0", "1", "2"}, At::kMiddle).status().error().http_status, 400);
+    const auto first = ask({"0"}, At::kMiddle);
+    ASSERT_TRUE(first.ok());
+    const auto second = ask({"0"}, At::kMiddle);
+    wait_for([&] { return !engine.partitions().busy(container->rid); });
+    EXPECT_EQ(first->progress->phase, catalog::RangeProgress::Phase::kDone);
+    if (second.ok()) {
+        EXPECT_EQ(second->progress->phase, catalog::RangeProgress::Phase::kFailed);
+    }
+    const auto now = test.catalog().find_container("d", "c");
+    EXPECT_EQ(now->ranges->ranges.size(), 2U);
+    // An empty half can be halved again, and all be put together again.
+    const std::string epk = epk_of(*now, "only");
+    const auto& empty = &now->ranges->of_epk(epk) == &now->ranges->ranges[0]
+                            ? now->ranges->ranges[1]
+                            : now->ranges->ranges[0];
+    ASSERT_TRUE(ask({empty.id}, At::kMiddle).ok());
+    wait_for([&] { return !engine.partitions().busy(container->rid); });
+    for (int i = 0; i < 2; ++i) {
+        const auto map = test.catalog().find_container("d", "c")->ranges;
+        ASSERT_TRUE(ask({map->ranges[0].id, map->ranges[1].id}, At::kMiddle).ok());
+        wait_for([&] { return !engine.partitions().busy(container->rid); });
+    }
+    const auto whole = test.catalog().find_container("d", "c");
+    EXPECT_EQ(whole->ranges->ranges.size(), 1U);
+    EXPECT_TRUE(put(engine, container, "only", "x", 2).result.committed);
+    expect_clean(engine, *whole);
 }
 
 /// 403/1014 at the limit of a logical partition; reads, deletes and smaller replaces still work.

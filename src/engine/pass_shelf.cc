@@ -25,8 +25,9 @@ std::unique_ptr<query::ParkedPass> PassShelf::take(uint64_t number) {
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {
         if (it->number != number) continue;
         auto pass = std::move(it->pass);
+        const bool old = it->until_us < clock_.monotonic_us();
         entries_.erase(it);
-        return pass;
+        return old ? nullptr : std::move(pass);
     }
     return nullptr;
 }

@@ -195,8 +195,9 @@ void write_ranges(Metrics& metrics, const std::vector<RangeFacts>& all) {
 std::string minute_json(const MinuteUse& use, double share) {
     const double peak = ru(use.peak_units);
     return fmt::format(
-        R"({{"charge":{:.2f},"peak":{:.2f},"normalized":{:.4f},"requests":{},"throttled":{}}})",
-        ru(use.charge_units), peak, share > 0 ? peak / share : 0.0, use.requests, use.throttled);
+        R"({{"charge":{:.2f},"peak":{:.2f},"normalized":{:.4f},"requests":{},"throttled":{},"bytes":{}}})",
+        ru(use.charge_units), peak, share > 0 ? peak / share : 0.0, use.requests, use.throttled,
+        use.bytes);
 }
 
 std::string second_json(const SecondUse& use) {
@@ -298,6 +299,29 @@ Result<std::string> Pages::container_json(const Container& container, int64_t mi
         R"({{"now":{},"firstMinute":{},"firstSecond":{},"secondColumns":["charge","requests","throttled"],)"
         R"("ranges":[{}]}})",
         now, (minute_to - minutes) * 60, now - seconds + 1, ranges);
+}
+
+Result<std::string> Pages::statistics_json(const Container& container) {
+    constexpr size_t kKeysMax = 20;
+    constexpr int64_t kKb = 1024;
+    TRY(const auto ranking, ranking_.largest(container, kTopMax, kRankingBudgetUs));
+    const auto view = engine_.store().view();
+    std::string out;
+    for (const auto& range : container.ranges->ranges) {
+        TRY(const auto size, range.partition->totals(*view));
+        std::vector<StorageRanking::Entry> keys;
+        for (const StorageRanking::Entry& entry : ranking.largest)
+            if (keys.size() < kKeysMax && range.partition->identity().range.contains(entry.epk))
+                keys.push_back(entry);
+        if (!out.empty()) out += ',';
+        out += fmt::format(R"({{"id":"{}","sizeInKB":{},"documentCount":{},"partitionKeys":{}}})",
+                           range.id, (size.bytes + kKb - 1) / kKb, size.items,
+                           json_array(keys, [](const StorageRanking::Entry& entry) {
+                               return fmt::format(R"({{"partitionKey":{},"sizeInKB":{}}})",
+                                                  entry.key, (entry.bytes + kKb - 1) / kKb);
+                           }));
+    }
+    return "[" + out + "]";
 }
 
 Result<std::string> Pages::top_json(const Container& container, TopBy by, int64_t hours,

@@ -33,6 +33,10 @@ public:
     Result<std::string> top_json(const catalog::Container& container, TopBy by, int64_t hours,
                                  size_t count);
 
+    /// [{"id":"0","sizeInKB":…,"documentCount":…,"partitionKeys":[{"partitionKey":[…],"sizeInKB":…}]}]:
+    /// physical partitions as the service's own statistics show them, each with its largest keys.
+    Result<std::string> statistics_json(const catalog::Container& container);
+
     static constexpr int64_t kMinutesMax = UseSeries::kMinutes;
     static constexpr int64_t kSecondsMax = 3600;
     static constexpr size_t kTopMax = StorageRanking::kKept;

@@ -189,7 +189,7 @@ void Recorder::apply(const engine::RequestRecord& record) const {
     if (record.inner) return insight(record).apply(record);
     if (record.container != 0 && record.range != engine::RequestRecord::kNoRange) {
         series_.add({record.container, record.range}, record.wall_seconds, record.charge,
-                    !record.part, throttled);
+                    !record.part, throttled, record.range_bytes);
         insight(record).apply_use(record);
     }
     if (record.part) return;

@@ -64,6 +64,21 @@ TEST(UseSeries, SecondsAndMinutes) {
     EXPECT_TRUE(series.seconds({7, 1}, kStart, kStart + 5)[0].requests == 0);
 }
 
+/// Storage per minute: minutes in which nothing happened hold what the one before held.
+TEST(UseSeries, StoragePerMinute) {
+    UseSeries series(100, 100);
+    const PartitionId p{7, 0};
+    series.add(p, kStart, {}, true, false, 100);
+    series.add(p, kStart + 1, {}, true, false, 150);
+    series.add(p, kStart + 2, {}, true, false);
+    series.add(p, kStart + 180, {}, true, false, 90);
+    std::vector<int64_t> bytes;
+    for (const MinuteUse& use : series.minutes(p, kStart / 60 - 1, kStart / 60 + 5))
+        bytes.push_back(use.bytes);
+    EXPECT_EQ(bytes, (std::vector<int64_t>{0, 150, 150, 150, 90, 90}));
+    EXPECT_EQ(series.minutes(p, kStart / 60 + 1, kStart / 60 + 2)[0].bytes, 150);
+}
+
 TEST(UseSeries, SpaceIsBounded) {
     UseSeries series(10, 3);
     for (int64_t minute = 0; minute < 3 * UseSeries::kMinutes; ++minute)

@@ -1,6 +1,7 @@
 #include "lab/series.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace orrery::lab {
@@ -47,7 +48,7 @@ void UseSeries::make_room() {
 }
 
 void UseSeries::add(PartitionId id, int64_t wall_seconds, meter::Charge charge, bool request,
-                    bool throttled) {
+                    bool throttled, int64_t bytes) {
     Partition& partition = partition_of(id);
     partition.total.charge += charge;
     partition.total.requests += request ? 1 : 0;
@@ -68,6 +69,7 @@ void UseSeries::add(PartitionId id, int64_t wall_seconds, meter::Charge charge, 
     use.peak_units = std::max(use.peak_units, second.charge_units);
     add_saturated(use.requests, request ? 1 : 0);
     add_saturated(use.throttled, throttled ? 1 : 0);
+    if (bytes != 0) use.bytes = bytes;
     if (wall_seconds > partition.last_second) {
         const bool new_minute = minute > partition.last_second / 60;
         partition.last_second = wall_seconds;
@@ -94,9 +96,15 @@ std::vector<MinuteUse> UseSeries::minutes(PartitionId id, int64_t from, int64_t 
     std::vector<MinuteUse> out(static_cast<size_t>(std::max<int64_t>(0, to - from)));
     const auto found = partitions_.find(id);
     if (found == partitions_.end()) return out;
-    for (auto it = found->second->minutes.lower_bound(from);
-         it != found->second->minutes.end() && it->first < to; ++it)
-        out[static_cast<size_t>(it->first - from)] = it->second;
+    const auto& known = found->second->minutes;
+    auto it = known.lower_bound(from);
+    int64_t bytes = it == known.begin() ? 0 : std::prev(it)->second.bytes;
+    for (int64_t minute = from; minute < to; ++minute) {
+        MinuteUse& use = out[static_cast<size_t>(minute - from)];
+        if (it != known.end() && it->first == minute) use = (it++)->second;
+        if (use.bytes == 0) use.bytes = bytes;
+        bytes = use.bytes;
+    }
     return out;
 }
 

@@ -39,6 +39,7 @@ struct MinuteUse {
     int64_t peak_units = 0;  ///< charge of its busiest second
     uint32_t requests = 0;
     uint32_t throttled = 0;
+    int64_t bytes = 0;  ///< held at the last record, also of an earlier minute; 0: not known
 };
 
 /// Since the server started.
@@ -59,8 +60,9 @@ public:
     UseSeries(size_t second_blocks_max, size_t partitions_max)
         : second_blocks_max_(second_blocks_max), partitions_max_(partitions_max) {}
 
+    /// `bytes`: what the partition holds; 0: not known.
     void add(PartitionId partition, int64_t wall_seconds, meter::Charge charge, bool request,
-             bool throttled);
+             bool throttled, int64_t bytes = 0);
 
     /// [from, to) in seconds; slots without a record are zero.
     std::vector<SecondUse> seconds(PartitionId partition, int64_t from, int64_t to) const;

@@ -196,6 +196,10 @@ Charge feed_page(Charge items, const Pricing& pricing) {
     return {items.units + book(pricing, "leastOfAPage", 1, least - items.units)};
 }
 
+Charge index_change(uint64_t terms, const Pricing& pricing) {
+    return {index_terms(pricing, "termsChanged", terms)};
+}
+
 Charge query_partition(const QueryWork& work, const Pricing& pricing) {
     int64_t units = book(pricing, "compileAndRun", 1, kQueryBase);
     if (work.seeks > 0) {

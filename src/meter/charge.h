@@ -92,6 +92,9 @@ struct QueryWork {
 Charge query_partition(const QueryWork& work, const Pricing& pricing = {});
 Charge query_bytes(uint64_t loaded_bytes, uint64_t returned_bytes, const Pricing& pricing = {});
 
+/// Terms that a change of the indexing policy adds to items or takes from them.
+Charge index_change(uint64_t terms, const Pricing& pricing = {});
+
 /// Stored procedure and trigger without the operations inside them.
 Charge stored_procedure_run(const Pricing& pricing = {});
 Charge trigger_run(const Pricing& pricing = {});

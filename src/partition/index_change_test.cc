@@ -48,7 +48,7 @@ public:
     FillState step(size_t items) {
         const auto state = bench_.partition->fill_index(bench_.partition->settings(), items);
         EXPECT_TRUE(state.ok()) << (state.ok() ? "" : state.error().message);
-        return state.ok() ? *state : FillState::kStale;
+        return state.ok() ? state->state : FillState::kStale;
     }
     void save() {
         const IndexFill fill = bench_.partition->index_fill();
@@ -155,7 +155,7 @@ TEST(IndexChange, OtherSettingsAreStale) {
     bench.one("a", create(R"({"id":"1","pk":"a"})"));
     const auto before = bench.partition->settings();
     change.begin(kPolicies[2]);
-    EXPECT_EQ(bench.partition->fill_index(before, 10).value(), FillState::kStale);
+    EXPECT_EQ(bench.partition->fill_index(before, 10)->state, FillState::kStale);
     EXPECT_EQ(change.step(10), FillState::kComplete);
     // A later change starts from the first item.
     change.begin(kPolicies[3]);

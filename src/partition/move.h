@@ -16,10 +16,10 @@ namespace orrery::partition {
 /// split, two sources and one target a merge. Sources are neighbours; the targets' ranges cover the
 /// same keys. Items keep docrefs, LSNs and etags; the targets' own LSNs begin above the sources'.
 ///
-/// Order of calls: copy(), catch_up() while much is left, follow() while writers are ahead,
-/// close(), prepare(); then one commit operation, the owner's, calls write() when it decides,
+/// Order of calls: copy(), catch_up() while much is left, open(), follow() and close() until it has
+/// closed, prepare(); then one commit operation, the owner's, calls write() when it decides,
 /// begin_switch() before it is written and finish() when it is published. Whatever happens before
-/// that, abandon() lets the sources go on; the files of the targets are for the store to reclaim.
+/// that, abandon() lets the sources go on; what the targets hold is for the store to reclaim.
 /// Owned by one thread but for the committer's part.
 class PartitionMove {
 public:
@@ -39,13 +39,18 @@ public:
     virtual Status copy() = 0;
     /// What has changed since, as further files. Returns how many log records that was.
     virtual Result<uint64_t> catch_up() = 0;
-    /// What has changed since, kept in memory for the switch: quick, so that little is left to be
-    /// worked out while writers wait. No catch_up() after it. Returns how many log records that
+    /// Opens the targets over their files. No catch_up() after it.
+    virtual Status open() = 0;
+    /// What has changed since, by way of the committer: quick. Returns how many log records that
     /// was.
     virtual Result<uint64_t> follow() = 0;
-    /// From here on writers of the sources wait.
-    virtual Status close() = 0;
-    /// Works the rest out and opens the targets.
+    /// From the next follow() on the sources' writers are at most so many records ahead of it: who
+    /// would be further waits for the next one.
+    virtual void pace(uint64_t records) = 0;
+    /// From here on writers of the sources wait; unless there are more than about so many records
+    /// that were not followed: false, nothing was done.
+    virtual Result<bool> close(uint64_t records_max) = 0;
+    /// Works the rest out.
     virtual Status prepare() = 0;
 
     // The commit operation's part, on the committer's thread.
@@ -57,7 +62,11 @@ public:
 
     virtual void abandon() = 0;
 
-    /// From prepare() on; in the plan's order.
+    /// Once finished: how long writers waited, and for how many log records.
+    virtual int64_t pause_us() const = 0;
+    virtual uint64_t pause_records() const = 0;
+
+    /// From open() on; in the plan's order.
     virtual const std::vector<std::shared_ptr<Partition>>& targets() const = 0;
 };
 

@@ -178,11 +178,14 @@ public:
         kComplete,  ///< every item has exactly the entries of the present policy
         kStale,     ///< these are not the partition's settings; nothing was done
     };
+    struct Filled {
+        FillState state = FillState::kMore;
+        uint64_t terms = 0;  ///< charged terms that items have gained or lost
+    };
     /// While a policy change runs: gives up to `items_max` further items, in docref order, exactly
     /// the entries of the present policy. `settings` must have been committed before the call. One
     /// thread at a time, in the background.
-    virtual Result<FillState> fill_index(const ContainerSettingsPtr& settings,
-                                         size_t items_max) = 0;
+    virtual Result<Filled> fill_index(const ContainerSettingsPtr& settings, size_t items_max) = 0;
     /// How far that is. Any thread.
     virtual IndexFill index_fill() const = 0;
     /// Keeps a position for the next start. Index entries are not in the WAL: only a position from

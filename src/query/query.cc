@@ -209,6 +209,14 @@ bool QueryRun::is_done() const {
     return state_->done;
 }
 
+RowWindow QueryRun::window() const {
+    return state_->run.window();
+}
+
+RowWindow QueryRun::take_window() {
+    return state_->run.take_window();
+}
+
 Status QueryRun::feed(const Value& item, json::Arena& arena, std::vector<Value>& rows) {
     return feed_equal(item, 1, false, arena, rows);
 }

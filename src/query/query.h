@@ -12,6 +12,7 @@
 #include "json/item.h"
 #include "json/value.h"
 #include "query/compile.h"
+#include "query/run.h"
 #include "query/udf.h"
 
 /// Queries over JSON items: compile a text once, bind parameters per request, then either run item
@@ -80,6 +81,10 @@ public:
     ~QueryRun();
     QueryRun(const QueryRun&) = delete;
     QueryRun& operator=(const QueryRun&) = delete;
+
+    RowWindow window() const;
+    /// Before the first feed(): all rows come, TOP, OFFSET and LIMIT are the caller's to apply.
+    RowWindow take_window();
 
     /// Appends the rows that are final already; they borrow from `item` and `arena`, which may go
     /// afterwards: what the run needs later, it copies.

@@ -1,6 +1,7 @@
 #include "query/run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "json/order.h"
 #include "query/choices.h"
@@ -54,6 +55,10 @@ LevelRun::LevelRun(const Level& level, EvalContext& context, RowSink& sink, Scop
 }
 
 LevelRun::~LevelRun() = default;
+
+RowWindow LevelRun::take_window() {
+    return {std::exchange(skip_, 0), std::exchange(remaining_, UINT64_MAX)};
+}
 
 uint64_t LevelRun::count(const BoundCount& c, uint64_t otherwise) const {
     switch (c.kind) {
@@ -199,6 +204,10 @@ bool LevelRun::before(const SortedRow& a, const SortedRow& b) const {
         const int sign = json::compare(a.keys[i], b.keys[i]);
         if (sign != 0) return level_.order_by[i].descending ? sign > 0 : sign < 0;
     }
+    // Which of several equal rows came first, and where, depends on the plan; the rows do not.
+    if (level_.distinct)
+        if (const int sign = json::compare(a.value, b.value); sign != 0)
+            return level_.order_by[0].descending ? sign > 0 : sign < 0;
     // Ties follow the first key's direction, so that DESC is the exact reverse of ASC.
     return level_.order_by[0].descending ? a.sequence > b.sequence : a.sequence < b.sequence;
 }

@@ -24,6 +24,12 @@ protected:
     ~RowSink() = default;
 };
 
+/// Which of a level's rows are wanted: TOP, OFFSET, LIMIT.
+struct RowWindow {
+    uint64_t skip = 0;
+    uint64_t count = UINT64_MAX;
+};
+
 /// Runs one level: feed() once per item (once in all for a subquery), then finish() once.
 ///
 /// With kAcrossItems everything that outlives a feed() is copied; rows delivered by finish() are
@@ -41,6 +47,11 @@ public:
     /// items, which only aggregates can tell from one. `where_holds`: WHERE is known to be true.
     bool feed(uint64_t weight = 1, bool where_holds = false);
     bool finish();
+
+    /// What is left of the window.
+    RowWindow window() const { return {skip_, remaining_}; }
+    /// Before the first feed(): all rows are delivered, the window is the caller's to apply.
+    RowWindow take_window();
 
 private:
     struct Group;

@@ -151,7 +151,7 @@ function RangeTable({ data, partitions, chosen, onChoose }: { data: ContainerMet
   );
 }
 
-const PHASES: Record<string, string> = { waiting: 'waiting', copying: 'copying', catchingUp: 'catching up', switching: 'switching over', done: 'done', failed: 'failed' };
+const PHASES: Record<string, string> = { waiting: 'waiting', waitingForIndex: 'waiting for the index', copying: 'copying', catchingUp: 'catching up', switching: 'switching over', done: 'done', failed: 'failed' };
 
 function Jobs({ partitions }: { partitions: Partitions }) {
   return (

@@ -49,7 +49,7 @@ export interface RangeJob {
   rangeIds: string[];
   newRangeIds: string[];
   automatic: boolean;
-  phase: 'waiting' | 'copying' | 'catchingUp' | 'switching' | 'done' | 'failed';
+  phase: 'waiting' | 'waitingForIndex' | 'copying' | 'catchingUp' | 'switching' | 'done' | 'failed';
   bytesCopied: number;
   copyMs: number;
   pauseMs: number;

@@ -43,8 +43,9 @@ bool has_version_before(const Call& call, std::string_view date) {
     return !version.empty() && version < date;
 }
 
+/// `statistics`: JSON of the physical partitions; empty: not asked for.
 void reply_container(const CallPtr& call, int status, const catalog::ContainerPtr& container,
-                     meter::Charge charge) {
+                     meter::Charge charge, const std::string& statistics = {}) {
     call->container = container;
     Answer answer = metadata_answer(status, charge, container->version.etag);
     answer.touched = touched_of(*container);
@@ -52,7 +53,9 @@ void reply_container(const CallPtr& call, int status, const catalog::ContainerPt
         call->response().add_header("x-ms-documentdb-collection-index-transformation-progress",
                                     call->engine.catalog().index_progress(*container));
     add_offer_headers(call, call->engine.catalog().offer_of(container->rid_text));
-    reply(call, answer, container->json());
+    std::string body = container->json();
+    if (!statistics.empty()) body.insert(body.size() - 1, R"(,"statistics":)" + statistics);
+    reply(call, answer, std::move(body));
 }
 
 void list_databases(const CallPtr& call) {
@@ -138,6 +141,19 @@ bool replied_not_modified(const CallPtr& call, const std::string& etag) {
     if (unquoted(call->headers[HeaderName::kIfNoneMatch]) != etag) return false;
     reply(call, metadata_answer(304, meter::metadata_read(), etag), "");
     return true;
+}
+
+void read_container(const CallPtr& call) {
+    if (replied_not_modified(call, call->container->version.etag)) return;
+    const auto statistics = call->headers.boolean(HeaderName::kPopulatePartitionStatistics);
+    if (!statistics.ok()) return reply_error(call, statistics.error());
+    if (!*statistics || call->pages == nullptr)
+        return reply_container(call, 200, call->container, meter::metadata_read());
+    on_worker(call, [call]() -> Status {
+        TRY(const std::string text, call->pages->statistics_json(*call->container));
+        reply_container(call, 200, call->container, meter::metadata_read(), text);
+        return {};
+    });
 }
 
 }  // namespace
@@ -243,10 +259,7 @@ void handle_containers(const CallPtr& call) {
     if (const Status allowed = authorize(call->principal, access, {*container, std::nullopt, {}});
         !allowed.ok())
         return reply_error(call, allowed.error());
-    if (is_read(*call)) {
-        if (replied_not_modified(call, (*container)->version.etag)) return;
-        return reply_container(call, 200, call->container, meter::metadata_read());
-    }
+    if (is_read(*call)) return read_container(call);
     const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
     if (method == "PUT") {
         return on_worker(call, [call, if_match]() -> Status {

@@ -38,6 +38,8 @@ std::string_view phase_name(catalog::RangeProgress::Phase phase) {
     switch (phase) {
         case Phase::kWaiting:
             return "waiting";
+        case Phase::kWaitingForIndex:
+            return "waitingForIndex";
         case Phase::kCopying:
             return "copying";
         case Phase::kCatchingUp:
@@ -56,11 +58,12 @@ std::string job_json(const Job& job) {
     const catalog::RangeProgress& progress = *job.progress;
     std::string out = fmt::format(
         R"({{"id":{},"kind":"{}","rangeIds":{},"automatic":{},"askedAt":{},"phase":"{}","bytesCopied":{},)"
-        R"("copyMs":{:.3f},"pauseMs":{:.3f},"newRangeIds":{})",
+        R"("copyMs":{:.3f},"pauseMs":{:.3f},"pauseRecords":{},"pauseBytes":{},"newRangeIds":{})",
         job.number, job.change.range_ids.size() == 1 ? "split" : "merge",
         texts_json(job.change.range_ids), job.automatic, job.asked_at, phase_name(progress.phase),
         progress.bytes_copied.load(), static_cast<double>(progress.copy_us) / 1000,
-        static_cast<double>(progress.pause_us) / 1000, texts_json(job.new_range_ids));
+        static_cast<double>(progress.pause_us) / 1000, progress.pause_records.load(),
+        progress.pause_bytes.load(), texts_json(job.new_range_ids));
     if (!job.error.empty()) {
         out += R"(,"error":)";
         json::write_string(out, job.error);

@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "x-ms-documentdb-partitionkeyrangeid",
     "x-ms-cosmos-populateindexmetrics",
     "x-ms-cosmos-populateindexmetrics-v2",
+    "x-ms-documentdb-populatepartitionstatistics",
     "x-ms-documentdb-populatequerymetrics",
     "x-ms-documentdb-populatequotainfo",
     "x-ms-documentdb-post-trigger-include",

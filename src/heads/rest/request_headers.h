@@ -50,6 +50,7 @@ enum class HeaderName : uint8_t {
     kPartitionKeyRangeId,
     kPopulateIndexMetrics,
     kPopulateIndexMetricsV2,
+    kPopulatePartitionStatistics,
     kPopulateQueryMetrics,
     kPopulateQuotaInfo,
     kPostTriggerInclude,

@@ -151,6 +151,12 @@ void record_sample(const Call& call, const Answer& answer, const RequestRecord& 
     call.recorder->observe_sample(std::move(sample));
 }
 
+int64_t bytes_of(const catalog::Container& container, uint32_t range) {
+    for (const catalog::PartitionRange& one : container.ranges->ranges)
+        if (one.number == range) return one.partition->bytes();
+    return 0;
+}
+
 }  // namespace
 
 void record_request(const Call& call, const Answer& answer) {
@@ -177,6 +183,7 @@ void record_request(const Call& call, const Answer& answer) {
     const bool whole = answer.range_charges.size() == 1;
     if (data && whole) record.range = answer.range_charges[0].range;
     if (data && call.container) {
+        record.range_bytes = bytes_of(*call.container, record.range);
         if (const auto key = call.headers[HeaderName::kPartitionKey]; !key.empty())
             record.set_key(key, siphash(kKeyHash, key));
         if (names_item(call) && record.operation != OperationClass::kRead) {
@@ -204,6 +211,7 @@ void record_request(const Call& call, const Answer& answer) {
         RequestRecord piece = record;
         piece.part = true;
         piece.range = part.range;
+        if (call.container) piece.range_bytes = bytes_of(*call.container, part.range);
         piece.charge = part.charge;
         call.recorder->observe(piece);
     }

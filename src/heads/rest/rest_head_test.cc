@@ -64,6 +64,26 @@ TEST_F(RestHeadTest, IndexTransformationProgress) {
     EXPECT_EQ(server_.send("GET", container).header("etag"), replaced.header("etag"));
 }
 
+TEST_F(RestHeadTest, PartitionStatistics) {
+    const std::string container = "/dbs/d/colls/c";
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(create_item(std::to_string(i), "a").status, 201);
+    EXPECT_EQ(create_item("x", "b").status, 201);
+    EXPECT_THAT(server_.send("GET", container).body, Not(HasSubstr("statistics")));
+    const Reply read =
+        server_.send("GET", container, {{"x-ms-documentdb-populatepartitionstatistics", "true"}});
+    EXPECT_EQ(read.status, 200);
+    EXPECT_EQ(read.header("x-ms-request-charge"), "1.00");
+    EXPECT_THAT(read.body, HasSubstr(R"(,"statistics":[{"id":"0","sizeInKB":1,"documentCount":6,)"
+                                     R"("partitionKeys":[{"partitionKey":["a"],"sizeInKB":1},)"
+                                     R"({"partitionKey":["b"],"sizeInKB":1}]}]})"));
+    // Clients send back what they have read.
+    EXPECT_EQ(server_.send("PUT", container, {}, read.body).status, 200);
+    EXPECT_EQ(
+        server_.send("GET", container, {{"x-ms-documentdb-populatepartitionstatistics", "yes"}})
+            .status,
+        400);
+}
+
 TEST_F(RestHeadTest, ActivityIdIsEchoedWhenItIsHarmless) {
     EXPECT_EQ(
         server_.send("GET", "/dbs", {{"x-ms-activity-id", "0f8fad5b-d9cb-469f-a165-70867728950e"}})

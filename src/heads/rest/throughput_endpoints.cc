@@ -98,6 +98,8 @@ void own_redistribute(const CallPtr& call) {
         TRY(const auto container, own_container(*call));
         TRY(const auto body, parse_body(*call));
         TRY_STATUS(call->engine.catalog().redistribute(*container, body->value).status().clone());
+        TRY(const auto changed, own_container(*call));
+        TRY_STATUS(call->engine.partitions().split_overloaded(*changed));
         return reply_throughput(call, meter::metadata_write());
     });
 }

@@ -53,7 +53,7 @@ TransactionCommit::TransactionCommit(std::shared_ptr<PartitionImpl> partition,
       unique_(partition_->identity().id, plan_->transaction().epk) {}
 
 bool TransactionCommit::decide(storage::CommitScope& scope) {
-    if (partition_->closed_to_writers()) {
+    if (partition_->closed_to_writers() || (partition_->ahead_of_pace() && !plan_->is_stepwise())) {
         ending_ = Ending::kTooLate;
         return false;
     }

@@ -48,7 +48,8 @@ void PartitionImpl::wait_for_switch(TransactionPlanPtr plan) {
     {
         const std::lock_guard lock(move_mutex_);
         now = phase();
-        const bool wait = now == Phase::kClosed || now == Phase::kSwitching;
+        const bool wait = now == Phase::kClosed || now == Phase::kSwitching ||
+                          (now == Phase::kOpen && ahead_of_pace());
         if (wait && waiting_.size() < kWaitingMax) {
             waiting_.push_back(std::move(plan));
             return;
@@ -81,9 +82,19 @@ void PartitionImpl::finish_switch(std::vector<std::shared_ptr<PartitionImpl>> su
         waiting.swap(waiting_);
     }
     move_settled_.notify_all();
-    // Fills that began before lose against this.
-    deps_.cache.erase_partition(identity_.id);
     for (TransactionPlanPtr& plan : waiting) forward(std::move(plan));
+    // Nobody looks there any more; fills that began before lose against this.
+    deps_.workers.post([keep = self()] { keep->deps_.cache.erase_partition(keep->identity_.id); });
+}
+
+void PartitionImpl::set_pace(std::optional<storage::Lsn> up_to) {
+    std::vector<TransactionPlanPtr> waiting;
+    {
+        const std::lock_guard lock(move_mutex_);
+        pace_.store(up_to.value_or(kNoHorizon), std::memory_order_relaxed);
+        if (phase() == Phase::kOpen) waiting.swap(waiting_);
+    }
+    for (TransactionPlanPtr& plan : waiting) prepare_again(std::move(plan));
 }
 
 void PartitionImpl::reopen() {
@@ -92,6 +103,7 @@ void PartitionImpl::reopen() {
         const std::lock_guard lock(move_mutex_);
         if (phase() == Phase::kMoved) return;
         phase_.store(Phase::kOpen, std::memory_order_release);
+        pace_.store(kNoHorizon, std::memory_order_relaxed);
         waiting.swap(waiting_);
     }
     move_settled_.notify_all();

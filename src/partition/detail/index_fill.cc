@@ -27,8 +27,8 @@ void append(const storage::IndexDelta& from, storage::IndexDelta& to) {
 
 }  // namespace
 
-void append_fill(storage::PartitionId partition, const ItemVersion& version,
-                 storage::IndexDelta& delta) {
+uint32_t append_fill(storage::PartitionId partition, const ItemVersion& version,
+                     storage::IndexDelta& delta) {
     EntryMap wanted;
     add_entries(version.terms, version.ts, wanted);
     EntryMap possible;
@@ -49,6 +49,12 @@ void append_fill(storage::PartitionId partition, const ItemVersion& version,
         if (known == certain.end() || known->second < version.previous_terms.size())
             delta.add(key(entry), partial);
     }
+    if (version.previous_terms.empty()) return 0;
+    storage::IndexDelta unused;
+    const index::TermChange change = index::append_changes(
+        version.previous_terms.back(), version.terms, partition, version.docref, unused);
+    return 2 * (change.pairs_removed + change.pairs_added) + change.cells_removed +
+           change.cells_added;
 }
 
 IndexFillCommit::IndexFillCommit(std::shared_ptr<PartitionImpl> partition,
@@ -102,17 +108,17 @@ void PartitionImpl::set_index_fill(IndexFill fill) {
     fill_ = std::move(fill);
 }
 
-Result<Partition::FillState> PartitionImpl::fill_index(const ContainerSettingsPtr& settings,
-                                                       size_t items_max) {
+Result<Partition::Filled> PartitionImpl::fill_index(const ContainerSettingsPtr& settings,
+                                                    size_t items_max) {
     const SettingsStatePtr present = state();
-    if (present->settings != settings || has_moved()) return FillState::kStale;
-    if (!present->changing()) return FillState::kComplete;
+    if (present->settings != settings || has_moved()) return Filled{FillState::kStale};
+    if (!present->changing()) return Filled{FillState::kComplete};
     IndexFill fill = index_fill();
     if (fill.change != settings->index_change) {
         fill = {};
         fill.change = settings->index_change;
     }
-    if (fill.complete) return FillState::kComplete;
+    if (fill.complete) return Filled{FillState::kComplete};
 
     // Not older than the change: the caller saw it committed.
     const storage::ViewPtr view = deps_.store.view();
@@ -128,11 +134,13 @@ Result<Partition::FillState> PartitionImpl::fill_index(const ContainerSettingsPt
         cursor->next();
     std::vector<ItemToFill> items;
     size_t bytes = 0;
+    uint64_t terms = 0;
     for (; cursor->valid() && items.size() < items_max && bytes < kFillBytesMax; cursor->next()) {
         TRY(ItemToFill item, item_to_fill(reader, present, cursor->key(), cursor->value()));
         bytes += cursor->value().size();
         fill.position = item.entry.docref.bytes();
         ++fill.items;
+        terms += item.terms;
         items.push_back(std::move(item));
     }
     TRY_STATUS(cursor->status());
@@ -142,11 +150,11 @@ Result<Partition::FillState> PartitionImpl::fill_index(const ContainerSettingsPt
         std::future<Result<bool>> result = commit->result();
         deps_.store.submit(std::move(commit));
         TRY(const bool filled, result.get());
-        if (!filled) return FillState::kStale;
+        if (!filled) return Filled{FillState::kStale};
     }
     const bool complete = fill.complete;
     set_index_fill(std::move(fill));
-    return complete ? FillState::kComplete : FillState::kMore;
+    return Filled{complete ? FillState::kComplete : FillState::kMore, terms};
 }
 
 Result<ItemToFill> PartitionImpl::item_to_fill(Reader& reader, const SettingsStatePtr& settings,
@@ -167,7 +175,7 @@ Result<ItemToFill> PartitionImpl::item_to_fill(Reader& reader, const SettingsSta
     TRY(const ItemVersionPtr version,
         version_of_document(settings, std::make_shared<std::string>(value), decoded->docref,
                             entry->directive, true));
-    append_fill(identity_.id, *version, item.delta);
+    item.terms = append_fill(identity_.id, *version, item.delta);
     return item;
 }
 

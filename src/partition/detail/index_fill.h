@@ -17,12 +17,15 @@ struct ItemToFill {
     std::string id_key;
     IdEntry entry;
     storage::IndexDelta delta;
+    uint32_t terms = 0;  ///< charged terms that differ from the policy before
 };
 
 /// From what the item may have in the index, by any of the policies, to exactly what the present
 /// one says. An entry that all policies have is left alone.
-void append_fill(storage::PartitionId partition, const ItemVersion& version,
-                 storage::IndexDelta& delta);
+/// Returns how many charged terms the last of the previous policies and the present one do not
+/// share.
+uint32_t append_fill(storage::PartitionId partition, const ItemVersion& version,
+                     storage::IndexDelta& delta);
 
 /// Gives items the entries of a new policy. Items that changed since they were read are read again:
 /// what is written is always right for the version that the index then belongs to.

@@ -19,22 +19,35 @@ namespace {
 
 using storage::Family;
 
-/// Closes partitions to writers at one place of the commit order.
+/// Closes partitions to writers at one place of the commit order, unless one has gone further than
+/// its limit.
 class CloseCommit final : public storage::CommitOperation {
 public:
-    explicit CloseCommit(const std::vector<std::shared_ptr<PartitionImpl>>& partitions)
-        : partitions_(partitions) {}
-    std::future<Status> done() { return done_.get_future(); }
+    CloseCommit(const std::vector<std::shared_ptr<PartitionImpl>>& partitions,
+                std::vector<storage::Lsn> limits)
+        : partitions_(partitions), limits_(std::move(limits)) {}
+    /// When they were closed; 0: they were not.
+    std::future<Result<int64_t>> done() { return done_.get_future(); }
     bool decide(storage::CommitScope&) override {
+        for (size_t i = 0; i < partitions_.size(); ++i)
+            if (partitions_[i]->commit_state().lsn > limits_[i]) return false;
         for (const auto& partition : partitions_) partition->close_to_writers();
+        closed_us_ = partitions_.front()->deps().clock.monotonic_us();
         return false;
     }
-    void complete(Status status) override { done_.set_value(std::move(status)); }
+    void complete(Status status) override {
+        if (status.ok())
+            done_.set_value(closed_us_);
+        else
+            done_.set_value(std::move(status));
+    }
     size_t bytes() const override { return 0; }
 
 private:
     const std::vector<std::shared_ptr<PartitionImpl>> partitions_;
-    std::promise<Status> done_;
+    const std::vector<storage::Lsn> limits_;
+    int64_t closed_us_ = 0;
+    std::promise<Result<int64_t>> done_;
 };
 
 }  // namespace
@@ -46,6 +59,7 @@ MoveImpl::MoveImpl(Plan plan, const Partition::Deps& deps) : plan_(std::move(pla
     settings_ = make_settings_state(plan_.settings);
     CHECK(!settings_->changing());
     rest_ = no_changes();
+    growth_.resize(plan_.targets.size());
     for (size_t i = 0; i < plan_.targets.size(); ++i) {
         prefixes_.push_back(storage::keys::partition(plan_.targets[i].id));
         if (i + 1 < plan_.targets.size())
@@ -53,23 +67,43 @@ MoveImpl::MoveImpl(Plan plan, const Partition::Deps& deps) : plan_(std::move(pla
     }
 }
 
-Status MoveImpl::close() {
-    auto commit = std::make_unique<CloseCommit>(sources_);
-    std::future<Status> done = commit->done();
+/// LSNs are counted, which may stand for several records each.
+Result<bool> MoveImpl::close(uint64_t records_max) {
+    const auto ahead = static_cast<storage::Lsn>(
+        std::max(1.0, static_cast<double>(records_max) / records_per_lsn_));
+    std::vector<storage::Lsn> limits;
+    for (const storage::Lsn lsn : lsns_) limits.push_back(lsn + ahead);
+    auto commit = std::make_unique<CloseCommit>(sources_, std::move(limits));
+    std::future<Result<int64_t>> done = commit->done();
+    // Whatever becomes of it: abandon() opens them again.
     closed_ = true;
     deps_.store.submit(std::move(commit));
-    return done.get();
+    TRY(closed_us_, done.get());
+    closed_ = closed_us_ != 0;
+    return closed_;
+}
+
+Status MoveImpl::open() {
+    opened_.clear();
+    successors_.clear();
+    for (const PartitionIdentity& identity : plan_.targets) {
+        TRY(auto partition, Partition::open(identity, plan_.settings, deps_));
+        successors_.push_back(std::static_pointer_cast<PartitionImpl>(partition));
+        opened_.push_back(std::move(partition));
+    }
+    return {};
 }
 
 Status MoveImpl::prepare() {
     CHECK(closed_);
     // Nobody writes to the sources: any view from now on shows their last state.
     const storage::ViewPtr view = deps_.store.view();
-    TRY(const uint64_t records, collect(*view, rest_, nullptr));
-    (void)records;
+    TRY(pause_records_, collect(*view, rest_, nullptr));
+    TRY_STATUS(round_written());
 
     last_ = {};
-    last_.ttl_complete = true;
+    // What was filled in since has no log record: the targets begin again.
+    last_.ttl_complete = ttl_complete_;
     birth_ = {};
     birth_.merged = sources_.size() > 1;
     for (size_t i = 0; i < sources_.size(); ++i) {
@@ -78,7 +112,6 @@ Status MoveImpl::prepare() {
         last_.lsn = std::max(last_.lsn, state.lsn);
         last_.ts = std::max(last_.ts, state.ts);
         last_.ttl_entries = last_.ttl_entries || state.ttl_entries;
-        last_.ttl_complete = last_.ttl_complete && state.ttl_complete;
         // All versions are there from where every source has them.
         if ((*settings_)->feed_retention_seconds != 0)
             last_.versions_from =
@@ -90,32 +123,17 @@ Status MoveImpl::prepare() {
     birth_.lsn = last_.lsn;
     birth_.ts = last_.ts;
 
-    opened_.clear();
-    successors_.clear();
-    for (const PartitionIdentity& identity : plan_.targets) {
-        TRY(auto partition, Partition::open(identity, plan_.settings, deps_));
-        successors_.push_back(std::static_pointer_cast<PartitionImpl>(partition));
+    for (size_t i = 0; i < successors_.size(); ++i)
         // Nobody knows it yet.
-        successors_.back()->begin_from(birth_, last_, log_trimmed_,
-                                       rest_.targets[opened_.size()].totals.bytes);
-        opened_.push_back(std::move(partition));
-    }
+        successors_[i]->begin_from(birth_, last_, log_trimmed_,
+                                   growth_[i].totals.bytes + rest_.targets[i].totals.bytes);
     return {};
 }
 
 void MoveImpl::write(storage::CommitScope& scope) {
-    for (const Family family :
-         {Family::kItems, Family::kIds, Family::kLog, Family::kImages, Family::kTtl}) {
-        for (const auto& [key, value] : rest_.of(family)) {
-            if (value)
-                scope.put(family, key, *value);
-            else
-                scope.remove(family, key);
-        }
-    }
+    write_round(scope, rest_, last_.lsn);
     for (size_t i = 0; i < plan_.targets.size(); ++i) {
         const storage::PartitionId id = plan_.targets[i].id;
-        Changes::Target& target = rest_.targets[i];
         scope.put(Family::kMeta, meta_keys::birth(id), encode_birth(birth_));
         if (last_.versions_from != 0)
             scope.put(Family::kMeta, meta_keys::versions_from(id),
@@ -123,12 +141,11 @@ void MoveImpl::write(storage::CommitScope& scope) {
         if (log_trimmed_ != 0)
             scope.put(Family::kMeta, meta_keys::log_trimmed(id), encode_lsn_note(log_trimmed_));
         if (last_.ttl_complete) scope.put(Family::kMeta, meta_keys::ttl_complete(id), "1");
-        if (!target.touched) continue;
-        target.index.may_repeat();
-        scope.index(id, last_.lsn, std::move(target.index));
-        scope.count(counter_keys::totals(id), target.totals);
-        for (const auto& [epk, growth] : target.logical)
-            scope.count(counter_keys::logical_partition(id, epk), growth);
+        const Changes::Target& growth = growth_[i];
+        if (!growth.touched) continue;
+        scope.count(counter_keys::totals(id), growth.totals);
+        for (const auto& [epk, count] : growth.logical)
+            scope.count(counter_keys::logical_partition(id, epk), count);
     }
 }
 
@@ -139,12 +156,18 @@ void MoveImpl::begin_switch() {
 void MoveImpl::finish() {
     finished_ = true;
     for (const auto& source : sources_) source->finish_switch(successors_);
+    resumed_us_ = deps_.clock.monotonic_us();
     view_.reset();
 }
 
 void MoveImpl::abandon() {
     if (finished_) return;
-    for (const auto& source : sources_) source->release_log();
+    // A round refers to this.
+    (void)round_written();
+    for (const auto& source : sources_) {
+        source->release_log();
+        source->set_pace(std::nullopt);
+    }
     if (!closed_) return;
     closed_ = false;
     for (const auto& source : sources_) source->reopen();

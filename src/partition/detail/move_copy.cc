@@ -1,8 +1,11 @@
 // Everything that one view shows of the sources, as files of the targets.
 #include <algorithm>
+#include <future>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/errors.h"
+#include "base/worker_pool.h"
 #include "json/document.h"
 #include "partition/detail/move_impl.h"
 
@@ -12,7 +15,7 @@ namespace {
 using storage::Family;
 
 constexpr size_t kPartitionBytes = 4;
-constexpr uint64_t kAskEvery = 1 << 20;
+constexpr size_t kAskEvery = 1 << 20;
 
 Error damaged(std::string_view what) {
     return errors::internal("Stored data is damaged: a malformed " + std::string(what) +
@@ -80,74 +83,139 @@ std::string_view MoveImpl::key_in(size_t target, std::string_view suffix) {
     return key_;
 }
 
-/// Counts, and asks now and then whether to go on.
+/// Counts, and asks now and then whether to go on. Any thread that copies.
 Status MoveImpl::note(size_t bytes) {
-    noted_ += bytes;
-    if (noted_ < kAskEvery) return {};
-    if (plan_.bytes != nullptr) plan_.bytes->fetch_add(noted_, std::memory_order_relaxed);
-    noted_ = 0;
+    if (plan_.bytes != nullptr) plan_.bytes->fetch_add(bytes, std::memory_order_relaxed);
     if (plan_.cancelled && plan_.cancelled())
         return Status(errors::service_unavailable("The split or merge was cancelled."));
     return {};
 }
 
-/// `target`: of a suffix and value.
-template <typename Target>
-Status MoveImpl::copy_family(storage::BulkLoad& load, Family family, Target target) {
-    MergedScan scan(*view_, family, sources_);
-    for (; scan.valid(); scan.next()) {
-        TRY(const size_t to, target(scan.suffix(), scan.value()));
-        TRY_STATUS(load.put(family, key_in(to, scan.suffix()), scan.value()));
-        TRY_STATUS(note(scan.suffix().size() + scan.value().size()));
-    }
-    return scan.status();
-}
+/// Files of some families, made by one thread.
+class MoveImpl::Lane {
+public:
+    explicit Lane(MoveImpl& move) : move_(move), load_(move.deps_.store.bulk_load()) {}
 
+    /// `target`: of a suffix and value.
+    template <typename Target>
+    Status copy(Family family, Target target) {
+        MergedScan scan(*move_.view_, family, move_.sources_);
+        for (; scan.valid(); scan.next()) {
+            TRY(const size_t to, target(scan.suffix(), scan.value()));
+            key_.assign(move_.prefixes_[to]).append(scan.suffix());
+            TRY_STATUS(load_->put(family, key_, scan.value()));
+            noted_ += key_.size() + scan.value().size();
+            if (noted_ >= kAskEvery) TRY_STATUS(move_.note(std::exchange(noted_, 0)));
+        }
+        return scan.status();
+    }
+    Status set_count(const std::string& key, const storage::Count& count) {
+        return load_->set_count(key, count);
+    }
+    Status ingest() {
+        TRY_STATUS(move_.note(std::exchange(noted_, 0)));
+        return load_->ingest();
+    }
+
+private:
+    MoveImpl& move_;
+    const std::unique_ptr<storage::BulkLoad> load_;
+    std::string key_;
+    size_t noted_ = 0;
+};
+
+/// The index on a thread of its own: it is about half of everything.
 Status MoveImpl::copy() {
     TRY_STATUS(see(deps_.store.view()));
     in_files_ = lsns_;
     TRY_STATUS(hold_logs());
-    const std::unique_ptr<storage::BulkLoad> load = deps_.store.bulk_load();
-    const size_t docref_bytes = 8 * ((*settings_)->key.level_count() + 1);
+    TRY_STATUS(find_strays());
+    std::future<Status> index = std::async(std::launch::async, [this] {
+        set_thread_name("split-index");
+        Lane lane(*this);
+        TRY_STATUS(copy_counts(lane));
+        TRY_STATUS(copy_index(lane));
+        return lane.ingest();
+    });
+    const auto copy_rest = [this]() -> Status {
+        Lane lane(*this);
+        TRY_STATUS(copy_data(lane));
+        return lane.ingest();
+    };
+    Status rest = copy_rest();
+    Status indexed = index.get();
+    return rest.ok() ? std::move(indexed) : std::move(rest);
+}
+
+/// Items at a border whose docref says the other side.
+Status MoveImpl::find_strays() {
+    strays_.clear();
+    for (const auto& source : sources_) {
+        for (const std::string& border : borders_) {
+            const std::string begin = storage::keys::partition(source->identity().id) + border;
+            const auto cursor = view_->scan(Family::kItems, begin, prefix_successor(begin));
+            for (; cursor->valid(); cursor->next()) {
+                TRY(const json::DocumentView document, json::decode_document(cursor->value()));
+                const std::string_view docref = cursor->key().substr(kPartitionBytes);
+                if (target_of(document.header.epk) != target_of_docref(docref))
+                    strays_.emplace(docref);
+            }
+            TRY_STATUS(cursor->status());
+        }
+    }
+    return {};
+}
+
+size_t MoveImpl::docref_bytes() const {
+    return 8 * ((*settings_)->key.level_count() + 1);
+}
+
+Status MoveImpl::copy_index(Lane& lane) {
+    return lane.copy(Family::kIndex,
+                     [this](std::string_view suffix, std::string_view) -> Result<size_t> {
+                         if (suffix.size() < docref_bytes()) return damaged("key");
+                         return target_of_docref(suffix.substr(suffix.size() - docref_bytes()));
+                     });
+}
+
+Status MoveImpl::copy_data(Lane& lane) {
     const auto by_epk = [&](std::string_view, std::string_view value) -> Result<size_t> {
         TRY(const json::DocumentView document, json::decode_document(value));
         return target_of(document.header.epk);
     };
-    const auto by_docref = [&](std::string_view suffix, std::string_view) -> Result<size_t> {
-        if (suffix.size() < docref_bytes) return damaged("key");
-        return target_of_docref(suffix.substr(suffix.size() - docref_bytes));
-    };
-    TRY_STATUS(copy_family(*load, Family::kItems,
-                           [&](std::string_view suffix, std::string_view value) -> Result<size_t> {
-                               TRY(const size_t target, by_epk(suffix, value));
-                               if (target != target_of_docref(suffix)) strays_.emplace(suffix);
-                               return target;
-                           }));
-    TRY_STATUS(copy_family(
-        *load, Family::kIds, [&](std::string_view suffix, std::string_view) -> Result<size_t> {
+    TRY_STATUS(lane.copy(
+        Family::kItems, [&](std::string_view suffix, std::string_view value) -> Result<size_t> {
+            TRY(const size_t target, by_epk(suffix, value));
+            if (target != target_of_docref(suffix))
+                return errors::internal("An item's place does not tell on which side it belongs.");
+            return target;
+        }));
+    TRY_STATUS(
+        lane.copy(Family::kIds, [&](std::string_view suffix, std::string_view) -> Result<size_t> {
             const auto id =
                 storage::keys::decode_id(std::string(kPartitionBytes, '\0').append(suffix));
             if (!id) return damaged("key of an id");
             return target_of(id->epk);
         }));
-    TRY_STATUS(copy_family(*load, Family::kLog,
-                           [&](std::string_view, std::string_view value) -> Result<size_t> {
-                               TRY(const LogRecord record, decode_log_record(value));
-                               return target_of(record.epk);
-                           }));
-    TRY_STATUS(copy_family(*load, Family::kImages,
-                           [&](std::string_view suffix, std::string_view value) -> Result<size_t> {
-                               constexpr size_t kLsnBytes = 8;
-                               if (suffix.size() < kLsnBytes + docref_bytes)
-                                   return damaged("key of an image");
-                               if (suffix.size() == kLsnBytes + docref_bytes)
-                                   return by_epk(suffix, value);
-                               return target_of_docref(suffix.substr(kLsnBytes, docref_bytes));
-                           }));
-    TRY_STATUS(copy_family(*load, Family::kTtl, by_docref));
-    TRY_STATUS(copy_counts(*load));
-    TRY_STATUS(copy_family(*load, Family::kIndex, by_docref));
-    return load->ingest();
+    TRY_STATUS(
+        lane.copy(Family::kLog, [&](std::string_view, std::string_view value) -> Result<size_t> {
+            TRY(const LogRecord record, decode_log_record(value));
+            return target_of(record.epk);
+        }));
+    TRY_STATUS(lane.copy(Family::kImages,
+                         [&](std::string_view suffix, std::string_view value) -> Result<size_t> {
+                             constexpr size_t kLsnBytes = 8;
+                             if (suffix.size() < kLsnBytes + docref_bytes())
+                                 return damaged("key of an image");
+                             if (suffix.size() == kLsnBytes + docref_bytes())
+                                 return by_epk(suffix, value);
+                             return target_of_docref(suffix.substr(kLsnBytes, docref_bytes()));
+                         }));
+    return lane.copy(Family::kTtl,
+                     [this](std::string_view suffix, std::string_view) -> Result<size_t> {
+                         if (suffix.size() < docref_bytes()) return damaged("key");
+                         return target_of_docref(suffix.substr(suffix.size() - docref_bytes()));
+                     });
 }
 
 /// What the log holds from here on must be there when the copy catches up.
@@ -162,12 +230,15 @@ Status MoveImpl::hold_logs() {
             TRY(trimmed, decode_lsn_note(*note));
         }
         log_trimmed_ = std::min(log_trimmed_, trimmed);
+        TRY(const auto complete,
+            view_->get(Family::kMeta, meta_keys::ttl_complete(sources_[i]->identity().id)));
+        ttl_complete_ = ttl_complete_ && complete.has_value();
     }
     return {};
 }
 
 /// Counters stand before the entries: first the totals, then the logical partitions.
-Status MoveImpl::copy_counts(storage::BulkLoad& load) {
+Status MoveImpl::copy_counts(Lane& lane) {
     totals_.assign(plan_.targets.size(), {});
     const auto each = [&](const auto& use) -> Status {
         for (const auto& source : sources_) {
@@ -186,10 +257,10 @@ Status MoveImpl::copy_counts(storage::BulkLoad& load) {
         return {};
     }));
     for (size_t i = 0; i < plan_.targets.size(); ++i)
-        TRY_STATUS(load.set_count(counter_keys::totals(plan_.targets[i].id), totals_[i]));
+        TRY_STATUS(lane.set_count(counter_keys::totals(plan_.targets[i].id), totals_[i]));
     return each([&](std::string_view epk, const storage::Count& count) -> Status {
         if (count.items == 0 && count.bytes == 0) return {};
-        return load.set_count(
+        return lane.set_count(
             counter_keys::logical_partition(plan_.targets[target_of(epk)].id, epk), count);
     });
 }

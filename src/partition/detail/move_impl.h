@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <future>
 #include <map>
 #include <optional>
 #include <set>
@@ -48,14 +49,18 @@ public:
 
     Status copy() override;
     Result<uint64_t> catch_up() override;
+    Status open() override;
     Result<uint64_t> follow() override;
-    Status close() override;
+    void pace(uint64_t records) override { pace_ = records; }
+    Result<bool> close(uint64_t records_max) override;
     Status prepare() override;
     void write(storage::CommitScope& scope) override;
     void begin_switch() override;
     void finish() override;
     size_t bytes_to_write() const override { return rest_.bytes; }
     void abandon() override;
+    int64_t pause_us() const override { return resumed_us_ - closed_us_; }
+    uint64_t pause_records() const override { return pause_records_; }
     const std::vector<std::shared_ptr<Partition>>& targets() const override { return opened_; }
 
 private:
@@ -64,9 +69,12 @@ private:
     size_t target_of_docref(std::string_view docref) const;
     std::string_view key_in(size_t target, std::string_view suffix);
     Status note(size_t bytes);
-    template <typename Target>
-    Status copy_family(storage::BulkLoad& load, storage::Family family, Target target);
-    Status copy_counts(storage::BulkLoad& load);
+    class Lane;
+    Status find_strays();
+    size_t docref_bytes() const;
+    Status copy_index(Lane& lane);
+    Status copy_data(Lane& lane);
+    Status copy_counts(Lane& lane);
     Status hold_logs();
 
     // move_tail.cc
@@ -82,6 +90,10 @@ private:
     Status load(const storage::View& view, Changes& changes);
     Status see(const storage::ViewPtr& view);
     Changes no_changes() const;
+    /// Keys and index entries of a round; its counts are added to `growth_`.
+    void write_round(storage::CommitScope& scope, Changes& changes, storage::Lsn covered);
+    /// Waits for the round that is being written.
+    Status round_written();
 
     const Plan plan_;
     const Partition::Deps deps_;
@@ -92,18 +104,26 @@ private:
     /// Items whose docref does not tell the target: hash prefixes may be shared.
     std::set<std::string, std::less<>> strays_;
     std::string key_;
-    uint64_t noted_ = 0;
 
-    storage::ViewPtr view_;               ///< what the targets' files and `rest_` hold
+    storage::ViewPtr view_;               ///< what the targets hold, or will with the last round
     std::vector<storage::Lsn> lsns_;      ///< of each source in that view
     std::vector<storage::Lsn> in_files_;  ///< of each source, what the files hold
     std::vector<storage::Count> totals_;  ///< of each target in the files
     bool closed_ = false;
     bool finished_ = false;
+    bool ttl_complete_ = true;  ///< of all sources, when the copy was made
+    uint64_t pace_ = 0;         ///< 0: writers are as fast as they like
+    double records_per_lsn_ = 1;
+    int64_t closed_us_ = 0;
+    int64_t resumed_us_ = 0;
+    uint64_t pause_records_ = 0;
+    class RoundCommit;
+    std::future<Status> round_;     ///< being written
     CommitState last_;              ///< of the sources, once closed
     storage::Lsn log_trimmed_ = 0;  ///< of all sources, when the copy was made
     Birth birth_;
-    Changes rest_;  ///< beyond the files; later changes of a key replace earlier ones
+    std::vector<Changes::Target> growth_;  ///< counts of the rounds; the switch writes them
+    Changes rest_;                         ///< the last round, for the switch
     std::vector<std::shared_ptr<Partition>> opened_;
     std::vector<std::shared_ptr<PartitionImpl>> successors_;
 };

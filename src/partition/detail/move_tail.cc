@@ -121,14 +121,21 @@ Status MoveImpl::add_item(const storage::View& view, const ChangedItem& item, Ch
         return version_of_document(settings_, std::make_shared<std::string>(std::move(*bytes)),
                                    item.docref, directive, true);
     };
-    ViewReader reader(view);
-    TRY(const std::optional<IdEntry> entry, read_id_entry(reader, id_key));
+    TRY(std::optional<std::string> id_value, view.get(Family::kIds, id_key));
+    IndexingDirective directive = IndexingDirective::kDefault;
+    if (id_value) {
+        TRY(const IdEntry entry, decode_id_entry(*id_value));
+        directive = entry.directive;
+    }
     TRY(const ItemVersionPtr before, version(*view_, item.directive));
-    TRY(const ItemVersionPtr after,
-        version(view, entry ? entry->directive : IndexingDirective::kDefault));
+    TRY(const ItemVersionPtr after, version(view, directive));
 
-    TRY_STATUS(take(view, Family::kItems, item.target, item_key, changes));
-    TRY_STATUS(take(view, Family::kIds, item.target, id_key, changes));
+    std::optional<std::string> document;
+    if (after != nullptr) document = *after->document;
+    changes.set(Family::kItems, prefixes_[item.target] + item_key.substr(kPartitionBytes),
+                std::move(document));
+    changes.set(Family::kIds, prefixes_[item.target] + id_key.substr(kPartitionBytes),
+                std::move(id_value));
     Changes::Target& to = changes.targets[item.target];
     for (const ItemVersionPtr& one : {before, after}) {
         if (one == nullptr) continue;
@@ -159,11 +166,12 @@ Status MoveImpl::add_item(const storage::View& view, const ChangedItem& item, Ch
 /// As files. Counters become the sums that `view` shows.
 Status MoveImpl::load(const storage::View& view, Changes& changes) {
     const std::unique_ptr<storage::BulkLoad> load = deps_.store.bulk_load();
+    size_t noted = 0;
     for (const Family family :
          {Family::kItems, Family::kIds, Family::kLog, Family::kImages, Family::kTtl}) {
         for (const auto& [key, value] : changes.of(family)) {
             TRY_STATUS(value ? load->put(family, key, *value) : load->remove(family, key));
-            TRY_STATUS(note(key.size() + (value ? value->size() : 0)));
+            noted += key.size() + (value ? value->size() : 0);
         }
     }
     for (size_t i = 0; i < changes.targets.size(); ++i) {
@@ -191,9 +199,10 @@ Status MoveImpl::load(const storage::View& view, Changes& changes) {
                            : load->put(Family::kIndex, key,
                                        change == Change::kAddPartial ? storage::kPartialTerm
                                                                      : std::string_view()));
-            TRY_STATUS(note(key.size()));
+            noted += key.size();
         }
     }
+    TRY_STATUS(note(noted));
     return load->ingest();
 }
 
@@ -212,10 +221,84 @@ Result<uint64_t> MoveImpl::catch_up() {
     return records;
 }
 
+/// What was followed in one round, on its way into the targets. Owns nothing of the move but the
+/// changes.
+class MoveImpl::RoundCommit final : public storage::CommitOperation {
+public:
+    RoundCommit(MoveImpl& move, Changes changes) : move_(move), changes_(std::move(changes)) {}
+    std::future<Status> done() { return done_.get_future(); }
+    bool decide(storage::CommitScope& scope) override {
+        move_.write_round(scope, changes_, 0);
+        return true;
+    }
+    void complete(Status status) override { done_.set_value(std::move(status)); }
+    size_t bytes() const override { return changes_.bytes; }
+
+private:
+    MoveImpl& move_;
+    Changes changes_;
+    std::promise<Status> done_;
+};
+
+/// `covered`: everything of the targets up to this LSN is in the index with it, and counted. 0: a
+/// crash has the index and the counts made again from where the files end, so that a round in
+/// between leaves counts to the switch.
+void MoveImpl::write_round(storage::CommitScope& scope, Changes& changes, storage::Lsn covered) {
+    for (const Family family :
+         {Family::kItems, Family::kIds, Family::kLog, Family::kImages, Family::kTtl}) {
+        for (const auto& [key, value] : changes.of(family)) {
+            if (value)
+                scope.put(family, key, *value);
+            else
+                scope.remove(family, key);
+        }
+    }
+    for (size_t i = 0; i < plan_.targets.size(); ++i) {
+        Changes::Target& target = changes.targets[i];
+        Changes::Target& growth = growth_[i];
+        growth.touched = growth.touched || target.touched;
+        if (target.touched) {
+            growth.totals.items += target.totals.items;
+            growth.totals.bytes += target.totals.bytes;
+            for (const auto& [epk, count] : target.logical) {
+                growth.logical[epk].items += count.items;
+                growth.logical[epk].bytes += count.bytes;
+            }
+        }
+        // The switch speaks for earlier rounds, too.
+        if (!(covered == 0 ? target.touched : growth.touched)) continue;
+        target.index.may_repeat();
+        scope.index(plan_.targets[i].id, covered, std::move(target.index));
+    }
+}
+
+Status MoveImpl::round_written() {
+    return round_.valid() ? round_.get() : Status();
+}
+
 Result<uint64_t> MoveImpl::follow() {
     const storage::ViewPtr view = deps_.store.view();
-    TRY(const uint64_t records, collect(*view, rest_, nullptr));
+    const std::vector<storage::Lsn> before = lsns_;
+    Changes changes = no_changes();
+    TRY(const uint64_t records, collect(*view, changes, nullptr));
     TRY_STATUS(see(view));
+    storage::Lsn commits = 0;
+    for (size_t i = 0; i < lsns_.size(); ++i) {
+        commits += lsns_[i] - before[i];
+        if (pace_ == 0) continue;
+        const auto ahead =
+            static_cast<storage::Lsn>(std::max(1.0, static_cast<double>(pace_) / records_per_lsn_));
+        sources_[i]->set_pace(lsns_[i] + ahead);
+    }
+    if (commits > 0)
+        records_per_lsn_ =
+            std::max(1.0, static_cast<double>(records) / static_cast<double>(commits));
+    TRY_STATUS(round_written());
+    if (records > 0) {
+        auto commit = std::make_unique<RoundCommit>(*this, std::move(changes));
+        round_ = commit->done();
+        deps_.store.submit(std::move(commit));
+    }
     return records;
 }
 

@@ -61,7 +61,7 @@ public:
     Result<storage::Count> logical_totals(const storage::View& view,
                                           std::string_view epk) const override;
     Result<size_t> remove_expired(size_t max, const RemovedWork& removed) override;
-    Result<FillState> fill_index(const ContainerSettingsPtr& settings, size_t items_max) override;
+    Result<Filled> fill_index(const ContainerSettingsPtr& settings, size_t items_max) override;
     IndexFill index_fill() const override;
     Status save_index_fill(const IndexFill& fill) override;
     Status replay_index(storage::Lsn covered) override;
@@ -98,6 +98,11 @@ public:
     bool wait_until_gone_or_open() const;
     /// A write that came too late: carried out when it is known where.
     void wait_for_switch(TransactionPlanPtr plan);
+    /// Somebody follows the log: writers beyond this LSN wait until it has come further. None: they
+    /// do not.
+    void set_pace(std::optional<storage::Lsn> up_to);
+    /// Committer thread.
+    bool ahead_of_pace() const { return commit_.lsn >= pace_.load(std::memory_order_relaxed); }
     /// Once gone.
     PartitionImpl& successor(std::string_view epk) const;
 
@@ -163,6 +168,7 @@ private:
     Birth birth_;  // constant from before it serves
 
     std::atomic<Phase> phase_{Phase::kOpen};
+    std::atomic<storage::Lsn> pace_{kNoHorizon};  // written under move_mutex_
     mutable std::mutex move_mutex_;
     mutable std::condition_variable move_settled_;
     std::vector<TransactionPlanPtr> waiting_;                 // guarded by move_mutex_

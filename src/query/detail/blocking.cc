@@ -11,10 +11,22 @@ namespace orrery::query::detail {
 
 using json::Value;
 
+/// A window that one page shows is filled by the first rows that come. The rows of a longer one
+/// must be chosen again by every page that finds the pass lost: from all of them, by their order.
+std::unique_ptr<BlockingPass> PageRun::begin_pass(uint64_t skip, bool choose_from_all) const {
+    auto pass = std::make_unique<BlockingPass>(request_, filter_);
+    const Level& root = request_.query.root();
+    if (!root.has_window() || !root.order_by.empty()) return pass;
+    pass->choose_from_all =
+        choose_from_all || skip > 0 || pass->run.window().count > request_.rows_max;
+    if (pass->choose_from_all) pass->window = pass->run.take_window();
+    return pass;
+}
+
 /// Rows leave as they came if they are one page. Otherwise the rest of them must be found again,
 /// even after the pass was lost and other partitions bring them in another order: then their texts
-/// decide, unless the query does.
-void PageRun::settle_order(BlockingPass& pass, uint64_t skip) {
+/// decide, unless the query does. False: they are more than a page and were not chosen from all.
+bool PageRun::settle_order(BlockingPass& pass, uint64_t skip) {
     uint64_t bytes = 0;
     for (const Value& row : pass.rows) {
         pass.texts.push_back(json::to_text(row, json::NumberForm::kCanonical));
@@ -25,9 +37,16 @@ void PageRun::settle_order(BlockingPass& pass, uint64_t skip) {
     pass.settled = true;
     const bool one_page =
         skip == 0 && pass.texts.size() <= request_.rows_max && bytes <= request_.bytes_max;
-    if (!one_page && request_.query.root().order_by.empty())
-        std::sort(pass.texts.begin(), pass.texts.end());
+    const Level& root = request_.query.root();
+    const bool by_text = root.order_by.empty() && (!one_page || pass.choose_from_all);
+    if (by_text && root.has_window() && !pass.choose_from_all) return false;
+    if (by_text) std::sort(pass.texts.begin(), pass.texts.end());
+    const auto rows = static_cast<uint64_t>(pass.texts.size());
+    const uint64_t first = std::min(pass.window.skip, rows);
+    pass.texts.erase(pass.texts.begin(), pass.texts.begin() + static_cast<ptrdiff_t>(first));
+    pass.texts.resize(std::min(pass.window.count, rows - first));
     pass.emitted = std::min<uint64_t>(skip, pass.texts.size());
+    return true;
 }
 
 Status PageRun::run_blocking() {
@@ -36,7 +55,7 @@ Status PageRun::run_blocking() {
     if (request_.parked != nullptr && *request_.parked != nullptr) {
         pass.reset(static_cast<BlockingPass*>(request_.parked->release()));
     } else {
-        pass = std::make_unique<BlockingPass>(request_, filter_);
+        pass = begin_pass(skip, false);
     }
     // A pass that was lost is made up for in one go: it could be lost again.
     const bool may_park =
@@ -45,12 +64,16 @@ Status PageRun::run_blocking() {
     rows_.emplace(pass->request, pass->filter);
     position_ = Position();
     position_.order = Position::Order::kWhole;
-    while (!pass->finished) {
-        if (cancelled()) return {};
-        if (may_park && out_of_time()) break;
-        TRY_STATUS(advance(*pass));
+    for (;;) {
+        while (!pass->finished) {
+            if (cancelled()) return {};
+            if (may_park && out_of_time()) break;
+            TRY_STATUS(advance(*pass));
+        }
+        if (!pass->finished || pass->settled || settle_order(*pass, skip)) break;
+        pass = begin_pass(skip, true);
+        rows_.emplace(pass->request, pass->filter);
     }
-    if (pass->finished && !pass->settled) settle_order(*pass, skip);
     for (; pass->settled && pass->emitted < pass->texts.size() && !page_full(); ++pass->emitted) {
         std::string& text = pass->texts[pass->emitted];
         answer_.output_bytes += text.size();

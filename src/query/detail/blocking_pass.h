@@ -24,6 +24,8 @@ public:
     PageRequest request;
     const Filter filter;
     QueryRun run;
+    bool choose_from_all = false;  ///< the run gives all rows, `window` says which leave
+    RowWindow window;
     const std::vector<Segment> segments;
     size_t segment = 0;  ///< the one in progress
     std::unique_ptr<CandidateReader> reader;

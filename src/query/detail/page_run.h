@@ -87,7 +87,8 @@ private:
 
     // blocking.cc
     Status run_blocking();
-    void settle_order(BlockingPass& pass, uint64_t skip);
+    std::unique_ptr<BlockingPass> begin_pass(uint64_t skip, bool choose_from_all) const;
+    bool settle_order(BlockingPass& pass, uint64_t skip);
     Status advance(BlockingPass& pass);
 
     // index_only.cc

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <chrono>
+
 #include "base/errors.h"
 #include "base/log.h"
 #include "storage/detail/own_keys.h"
@@ -14,6 +16,7 @@ namespace {
 constexpr size_t kParallelSortEntries = 256;
 constexpr size_t kFrozenTablesMax = 2;
 constexpr size_t kReplayRunsMax = 16;
+constexpr auto kFlushLookEvery = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -193,13 +196,32 @@ rocksdb::Status Committer::call(const std::function<rocksdb::Status()>& task) {
     return done.get_future().get();
 }
 
+/// The committer only sets the memtables aside; whoever asked waits for the disk.
 rocksdb::Status Committer::flush_memtables() {
-    return call([this] {
+    const rocksdb::Status begun = call([this] {
         std::vector<rocksdb::ColumnFamilyHandle*> families;
         for (size_t i = 0; i < kFamilyCount; ++i)
             families.push_back(database_->family(static_cast<Family>(i)));
-        return database_->db().Flush(rocksdb::FlushOptions(), families);
+        rocksdb::FlushOptions options;
+        options.wait = false;
+        options.allow_write_stall = true;
+        return database_->db().Flush(options, families);
     });
+    if (!begun.ok()) return begun;
+    for (size_t i = 0; i < kFamilyCount;) {
+        uint64_t waiting = 0;
+        database_->db().GetIntProperty(database_->family(static_cast<Family>(i)),
+                                       rocksdb::DB::Properties::kNumImmutableMemTable, &waiting);
+        if (waiting == 0) {
+            ++i;
+            continue;
+        }
+        uint64_t errors = 0;
+        database_->db().GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors);
+        if (errors > 0 || failed_) return rocksdb::Status::IOError("memory could not be written");
+        std::this_thread::sleep_for(kFlushLookEvery);
+    }
+    return rocksdb::Status::OK();
 }
 
 rocksdb::Status Committer::sync_wal() {

@@ -1,5 +1,6 @@
 // Physical partitions that split and merge while clients work.
 import assert from "node:assert/strict";
+import { ChangeFeedStartFrom } from "@azure/cosmos";
 import { behaviour, client, newClient, sleep, withContainer } from "./harness.js";
 import { changeRanges, own } from "./own.js";
 
@@ -47,15 +48,42 @@ async function pager(container, text, state) {
   return rounds;
 }
 
+/// Follows the change feed from the beginning, from token to token, until the writers have ended and nothing is new; the last
+/// version seen of each item, which never goes back.
+async function feedReader(container, state) {
+  const seen = new Map();
+  let start = ChangeFeedStartFrom.Beginning();
+  for (let quiet = 0; quiet < 2;) {
+    const iterator = container.items.getChangeFeedIterator({ changeFeedStartFrom: start, maxItemCount: 23 });
+    const ended = state.ended;
+    let changes = 0;
+    for (let page = await iterator.readNext(); ; page = await iterator.readNext()) {
+      start = ChangeFeedStartFrom.Continuation(page.continuationToken);
+      if (page.statusCode === 304) break;
+      for (const change of page.result) {
+        const name = `${change.pk}/${change.id}`;
+        assert.ok(change.n >= (seen.get(name) ?? 0), `${name} goes back`);
+        seen.set(name, change.n);
+        changes++;
+      }
+    }
+    quiet = ended && changes === 0 ? quiet + 1 : 0;
+    await sleep(10);
+  }
+  return seen;
+}
+
 behaviour("B80", "splits and merges under load: nothing lost, nothing doubled, no errors", () =>
   withContainer(async (container, database) => {
     await fillStable(container);
-    const state = { stop: false, writes: 0 };
+    const state = { stop: false, ended: false, writes: 0 };
     const writers = [0, 1, 2, 3].map((number) => writer(newClient().database(database.id).container(container.id), number, state));
     const pagers = ["SELECT VALUE c.n FROM c WHERE c.kind = 'stable'", "SELECT VALUE c.n FROM c WHERE c.kind = 'stable' ORDER BY c.n DESC"]
       .map((text) => pager(container, text, state));
     const work = Promise.all([Promise.all(writers), Promise.all(pagers)]);
     work.catch(() => {});
+    const feed = feedReader(newClient().database(database.id).container(container.id), state);
+    feed.catch(() => {});
     const path = `containers/${database.id}/${container.id}`;
     for (const change of [
       () => ["split", { rangeId: "0", at: "bytes" }],
@@ -71,12 +99,15 @@ behaviour("B80", "splits and merges under load: nothing lost, nothing doubled, n
     }
     await sleep(300);
     state.stop = true;
-    const [models, rounds] = await work;
+    const [models, rounds] = await work.finally(() => (state.ended = true));
     assert.ok(rounds.every((n) => n > 0) && state.writes > 50);
     const { resources: written } = await container.items.query("SELECT c.pk, c.id, c.n FROM c WHERE c.kind = 'written'").fetchAll();
     const expected = new Map(models.flatMap((model) => [...model]));
     assert.equal(written.length, expected.size);
     for (const item of written) assert.equal(item.n, expected.get(`${item.pk}/${item.id}`));
+    const fed = await feed;
+    assert.equal(fed.size, expected.size + stable, "the feed has every item");
+    for (const [name, n] of expected) assert.equal(fed.get(name), n, `the feed's last version of ${name}`);
     const { ranges } = await own("GET", `${path}/partitions`);
     assert.equal(ranges.length, 3);
     assert.equal(ranges.reduce((sum, range) => sum + range.items, 0), written.length + stable);

@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Throughput that is enforced: B64, against a server of its own that throttles. */
+/** Throughput that is enforced: B64, B65, against a server of its own that throttles. */
 class ThroughputTest {
   private static final String THROTTLED = env("ORRERY_THROTTLED_ENDPOINT", "");
   private static final String RANGE = "x-ms-documentdb-partitionkeyrangeid";
@@ -87,5 +87,41 @@ class ThroughputTest {
         patient.getDatabase(database).delete();
       }
     }
+  }
+
+  @Test
+  void B65_autoscale() throws Exception {
+    assumeTrue(!THROTTLED.isEmpty(), "no throttling server in this run");
+    ThrottlingRetryOptions never = new ThrottlingRetryOptions().setMaxRetryAttemptsOnThrottledRequests(0).setMaxRetryWaitTime(Duration.ZERO);
+    try (CosmosClient impatient = throttled().throttlingRetryOptions(never).buildClient(); CosmosClient patient = throttled().buildClient()) {
+      String database = unique("java");
+      patient.createDatabase(database);
+      try {
+        CosmosContainerProperties definition = definition();
+        patient.getDatabase(database).createContainer(definition, ThroughputProperties.createAutoscaledThroughput(10000));
+        CosmosContainer container = impatient.getDatabase(database).getContainer(definition.getId());
+        CosmosContainer waiting = patient.getDatabase(database).getContainer(definition.getId());
+        assertEquals(1000, current(waiting));
+        waiting.createItem(json("{'id':'large','pk':'a','n':0,'s':'" + "x".repeat(1_900_000) + "'}"), pk("a"), null);
+        int highest = 0;
+        for (long end = System.nanoTime() + Duration.ofSeconds(20).toNanos(); highest < 4000 && System.nanoTime() < end; ) {
+          for (int i = 0; i < 4; ++i) burn(container, "a");
+          highest = Math.max(highest, current(waiting));
+        }
+        assertTrue(highest >= 4000 && highest <= 10000, "risen to " + highest);
+        int lowest = highest;
+        for (int i = 0; i < 60 && lowest > 1000; ++i, Thread.sleep(500)) lowest = current(waiting);
+        assertEquals(1000, lowest);
+      } finally {
+        patient.getDatabase(database).delete();
+      }
+    }
+  }
+
+  /** What autoscale has scaled to. */
+  private static int current(CosmosContainer container) {
+    ThroughputProperties throughput = container.readThroughput().getProperties();
+    assertEquals(10000, throughput.getAutoscaleMaxThroughput());
+    return throughput.getManualThroughput() == null ? 0 : throughput.getManualThroughput();
   }
 }
