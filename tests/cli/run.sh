@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drives the command line (shell, import, export, bench, top, completion) against a real server; what is interactive through a
+# Drives the command line (serve, check, shell, import, export, bench, top, completion) against a real server; what is interactive through a
 # pseudo-terminal.
 #
 #   tests/cli/run.sh [PATTERN]

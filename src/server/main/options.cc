@@ -1,15 +1,24 @@
 #include "server/main/options.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
 #include "base/encoding.h"
+#include "base/errors.h"
 #include "cli/commands.h"
+#include "server/config_file.h"
 
 namespace orrery::server {
 namespace {
 
+constexpr int kPortMax = 65'535;
+constexpr int kWrongArguments = 2;
+
 struct ServeFlags {
+    std::string config;
     std::string data = "orrery-data";
     bool memory = false;
     std::string durability = "sync";
@@ -77,9 +86,9 @@ void add_throughput(CLI::App& serve, CommandLine& line, ServeFlags& flags) {
 
 CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
     auto* serve = app.add_subcommand("serve", "Run the database");
-    serve->set_config("--config", "", "Read options from this file (lines 'name = value')")
+    serve
+        ->add_option("--config", flags.config, "Read options from this file (lines 'name = value')")
         ->envname("ORRERY_CONFIG");
-    serve->allow_config_extras(CLI::config_extras_mode::error);
     auto* data = serve->add_option("--data", flags.data, "Data folder, created if missing")
                      ->envname("ORRERY_DATA")
                      ->capture_default_str();
@@ -88,6 +97,7 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
         ->excludes(data);
     serve->add_option("--port", line.serve.port, "Port for HTTP and TLS; 0 picks a free one")
         ->envname("ORRERY_PORT")
+        ->check(CLI::Range(0, kPortMax))
         ->capture_default_str();
     serve
         ->add_option("--bind", line.serve.bind_address,
@@ -167,7 +177,10 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
         "  orrery serve --memory --port 0                 a throw-away server on a free port\n"
         "  orrery serve --data ./data --init seed.json    durable, with databases and items to "
         "start from\n"
-        "Every option can also be given as ORRERY_<NAME>, for example ORRERY_PORT=9000.");
+        "Every option can also be given as ORRERY_<NAME>, for example ORRERY_PORT=9000, or as a "
+        "line\n"
+        "'port = 9000' of the --config file. The command line wins over variables, these over the "
+        "file.");
     return serve;
 }
 
@@ -184,6 +197,44 @@ void apply_emulator_variables(CommandLine& line, ServeFlags& flags, bool storage
             "AZURE_COSMOS_EMULATOR_PARTITION_COUNT has no effect: containers are not limited in "
             "number, and physical "
             "partitions follow from each container's throughput.");
+}
+
+/// What the configuration file adds to the command line: a `--name=value` for each line whose
+/// option was given neither there nor as a variable. --data and --memory are one choice.
+Result<std::vector<std::string>> arguments_from_file(const CLI::App& serve,
+                                                     const std::string& path) {
+    TRY(const auto settings, read_config_file(path));
+    const bool storage_chosen = serve.count("--data") > 0 || serve.count("--memory") > 0;
+    std::vector<std::string> arguments;
+    for (const auto& setting : settings) {
+        const CLI::Option* option = serve.get_option_no_throw("--" + setting.name);
+        if (option == nullptr || setting.name == "config" || setting.name == "help")
+            return errors::bad_request(fmt::format(
+                "{}:{}: '{}' is not an option of 'orrery serve'. 'orrery serve --help' lists them.",
+                path, setting.line, setting.name));
+        const bool of_storage = setting.name == "data" || setting.name == "memory";
+        if (option->count() == 0 && !(of_storage && storage_chosen))
+            arguments.push_back("--" + setting.name + "=" + setting.value);
+    }
+    return arguments;
+}
+
+/// Misspelt variables would otherwise do nothing and say nothing.
+void warn_of_unknown_variables(const CLI::App& app, CommandLine& line) {
+    std::vector<std::string> known;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        for (const CLI::Option* option : command->get_options())
+            known.push_back(option->get_envname());
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::string_view name = text.substr(0, text.find('='));
+        if (!name.starts_with("ORRERY_")) continue;
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            line.warnings.push_back(
+                fmt::format("the variable {} has no effect: no option of orrery has that name "
+                            "('orrery serve --help' lists them)",
+                            name));
+    }
 }
 
 }  // namespace
@@ -209,6 +260,7 @@ CommandLine read_command_line(int argc, char** argv) {
         ->capture_default_str();
     health->add_option("--port", line.probe_port, "Port of the server")
         ->envname("ORRERY_PORT")
+        ->check(CLI::Range(1, kPortMax))
         ->capture_default_str();
     auto* version = app.add_subcommand("version", "Print the version");
     cli::Commands client;
@@ -216,12 +268,26 @@ CommandLine read_command_line(int argc, char** argv) {
 
     try {
         app.parse(argc, argv);
+        if (serve->parsed() && !flags.config.empty()) {
+            const auto from_file = arguments_from_file(*serve, flags.config);
+            if (!from_file.ok()) {
+                fmt::print(stderr, "orrery: {}\n", from_file.error().message);
+                line.exit_code = kWrongArguments;
+                return line;
+            }
+            // CLI11 takes them in reverse.
+            std::vector<std::string> all(argv + 1, argv + argc);
+            all.insert(all.end(), from_file->begin(), from_file->end());
+            std::reverse(all.begin(), all.end());
+            app.parse(std::move(all));
+        }
     } catch (const CLI::ParseError& error) {
         line.exit_code = app.exit(error);
         return line;
     }
     if (serve->parsed()) {
         line.command = Command::kServe;
+        warn_of_unknown_variables(app, line);
         const bool storage_chosen = serve->count("--data") > 0 || serve->count("--memory") > 0;
         apply_emulator_variables(line, flags, storage_chosen);
         line.serve.data_folder = flags.memory ? std::string() : flags.data;
