@@ -36,6 +36,16 @@ meter::PoolRates rates_of(const Offer* offer, int64_t units_per_us, bool burst) 
     return out;
 }
 
+/// A member that is misspelt would be left out without a word.
+Status know_all(const json::Value& object, std::initializer_list<std::string_view> known) {
+    if (!object.is_object()) return Status(errors::bad_request("An object was expected."));
+    for (const json::Member& member : object.members())
+        if (std::find(known.begin(), known.end(), member.name) == known.end())
+            return Status(
+                errors::bad_request(fmt::format("The member '{}' is unknown here.", member.name)));
+    return {};
+}
+
 /// What one call of the redistribution asks for, by number of the range.
 struct Redistribution {
     bool equal = false;
@@ -52,6 +62,7 @@ Status read_partitions(const json::Value& list, std::string_view name, const Ran
     if (list.elements().size() > kRedistributedMax)
         return bad(fmt::format("a list of at most {} physical partitions", kRedistributedMax));
     for (const json::Value& entry : list.elements()) {
+        TRY_STATUS(know_all(entry, {"id", "throughput"}));
         const json::Value id = entry.member("id");
         const auto ru = integral(entry.member("throughput"));
         if (!id.is_string() || !ru) return bad("an array of {\"id\":…,\"throughput\":…}");
@@ -76,14 +87,21 @@ Result<Redistribution> read_redistribution(const json::Value& body, const RangeM
     if (!content.is_object()) return errors::bad_request("The request body must be an object.");
     Redistribution out;
     const json::Value policy = content.member("throughputPolicy");
+    constexpr std::string_view kLists[] = {"sourcePhysicalPartitionThroughputInfo",
+                                           "targetPhysicalPartitionThroughputInfo"};
+    TRY_STATUS(know_all(content, {"throughputPolicy", kLists[0], kLists[1]}));
     if (policy.is_string() && policy.as_string() == "equal") {
+        for (const std::string_view name : kLists)
+            if (const json::Value list = content.member(name);
+                !is_absent(list) && !(list.is_array() && list.elements().empty()))
+                return errors::bad_request(
+                    fmt::format("'throughputPolicy':'equal' takes no '{}'.", name));
         out.equal = true;
         return out;
     }
     if (!is_absent(policy) && !(policy.is_string() && policy.as_string() == "custom"))
         return errors::bad_request("'throughputPolicy' must be 'custom' or 'equal'.");
-    for (const std::string_view name :
-         {"sourcePhysicalPartitionThroughputInfo", "targetPhysicalPartitionThroughputInfo"})
+    for (const std::string_view name : kLists)
         TRY_STATUS(read_partitions(content.member(name), name, map, out));
     if (out.throughput.empty())
         return errors::bad_request(
@@ -97,8 +115,10 @@ Result<ThroughputBuckets> read_buckets(const json::Value& body) {
     if (!list.is_array())
         return errors::bad_request(
             R"(The body must be {"throughputBuckets":[{"id":1,"maxThroughputPercentage":20}]}.)");
+    TRY_STATUS(know_all(body, {"throughputBuckets"}));
     ThroughputBuckets out;
     for (const json::Value& entry : list.elements()) {
+        TRY_STATUS(know_all(entry, {"id", "maxThroughputPercentage", "isDefaultBucket"}));
         const auto id = integral(entry.member("id"));
         const auto percent = integral(entry.member("maxThroughputPercentage"));
         const json::Value standard = entry.member("isDefaultBucket");
@@ -114,7 +134,10 @@ Result<ThroughputBuckets> read_buckets(const json::Value& body) {
             return errors::bad_request(
                 fmt::format("The throughput bucket {} is named twice.", *id));
         stored = static_cast<uint8_t>(*percent);
-        if (!standard.is_bool() || !standard.as_bool()) continue;
+        if (!is_absent(standard) && !standard.is_bool())
+            return errors::bad_request(
+                "A throughput bucket's 'isDefaultBucket' must be a boolean.");
+        if (is_absent(standard) || !standard.as_bool()) continue;
         if (out.standard != 0)
             return errors::bad_request("Only one throughput bucket can be the default.");
         out.standard = static_cast<uint8_t>(*id);

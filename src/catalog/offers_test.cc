@@ -2,7 +2,9 @@
 
 #include "catalog/catalog.h"
 #include "catalog/catalog_test_support.h"
+#include "catalog/records.h"
 #include "json/write.h"
+#include "storage/store_test_support.h"
 
 namespace orrery::catalog {
 namespace {
@@ -136,6 +138,43 @@ TEST_F(OfferTest, ReplaceAutoscale) {
     ASSERT_TRUE(policy.ok()) << message_of(policy);
     EXPECT_EQ((*policy)->autoscale_max, 6'000);
     EXPECT_EQ((*policy)->increment_percent, 9);
+}
+
+/// An autoscale container may hold a tenth of its maximum in GB; beyond, the maximum rises.
+TEST_F(OfferTest, StorageRaisesTheAutoscaleMaximum) {
+    const OfferPtr plain = create({{}, 4'000, {}});
+    const OfferPtr stepping = create({{}, 4'000, 50});
+    const OfferPtr fitting = create({{}, 4'000, {}});
+    const auto hold = [&](const OfferPtr& offer, int64_t gb) {
+        const std::string key = records::offer_key(*parse_offer_rid(offer->rid));
+        const auto value = account_.store->view()->get(storage::Family::kMeta, key);
+        ASSERT_TRUE(value.ok() && *value);
+        records::Offer record = records::decode_offer(key, **value).value();
+        record.storage_kb_ever = gb << 20;
+        ASSERT_TRUE(storage::testing::commit(*account_.store, [&](storage::CommitScope& scope) {
+                        scope.put(storage::Family::kMeta, key, records::encode(record));
+                        return true;
+                    }).ok());
+    };
+    ASSERT_NO_FATAL_FAILURE(hold(plain, 431));
+    ASSERT_NO_FATAL_FAILURE(hold(stepping, 401));
+    ASSERT_NO_FATAL_FAILURE(hold(fitting, 400));
+    account_.reopen();
+    const auto maximum = [&](const OfferPtr& offer) {
+        return account_->find_offer(offer->rid)->value();
+    };
+    EXPECT_EQ(maximum(plain), 4'000);
+    ASSERT_TRUE(account_->watch_throughput().ok());
+    EXPECT_EQ(maximum(plain), 5'000);     // 4,310 up to the next thousand
+    EXPECT_EQ(maximum(stepping), 6'000);  // by half, as its policy says
+    EXPECT_EQ(maximum(fitting), 4'000);
+    // Once is enough, and it stays; what was provisioned once counts for the minimum.
+    account_.clock.advance_seconds(61);
+    ASSERT_TRUE(account_->watch_throughput().ok());
+    account_.reopen();
+    EXPECT_EQ(maximum(plain), 5'000);
+    EXPECT_EQ(maximum(stepping), 6'000);
+    EXPECT_EQ(account_->find_offer(stepping->rid)->highest_ever, 6'000);
 }
 
 TEST_F(OfferTest, KindChangesOnlyByMigration) {

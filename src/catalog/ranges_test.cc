@@ -387,6 +387,60 @@ TEST(Ranges, CrashAtEveryStep) {
     }
 }
 
+/// Writers wait for the switch; when too many do, further ones are sent away with 410/1007 and
+/// nothing of theirs is done. Those who waited are carried out in the new ranges.
+TEST(Ranges, TooManyWaitForTheSwitch) {
+    Account account;
+    ASSERT_NO_FATAL_FAILURE(create(
+        account, R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})"));
+    Written written(account, 1);
+    ASSERT_NO_FATAL_FAILURE(written.write_many(20));
+    const ContainerPtr before = written.container();
+    constexpr size_t kWriters = 20'200;  // a few more than may wait
+    std::atomic<size_t> done{0};
+    std::atomic<size_t> refused{0};
+    std::atomic<size_t> other{0};
+    RangeProgress progress;
+    progress.on_step = [&](Step step) {
+        if (step != Step::kClosed) return;
+        for (size_t i = 0; i < kWriters; ++i) {
+            const std::string pk = "w" + std::to_string(i);
+            partition::Transaction transaction;
+            transaction.epk = written.epk(pk);
+            partition::ItemOperation operation;
+            operation.kind = partition::OperationKind::kCreate;
+            operation.body = R"({"id":"1","pk":")" + pk + "\"}";
+            transaction.operations.push_back(std::move(operation));
+            before->ranges->of_epk(transaction.epk)
+                .partition->execute(std::move(transaction),
+                                    [&](const partition::TransactionResult& result) {
+                                        const Status& status = result.results[0].status;
+                                        if (result.committed)
+                                            ++done;
+                                        else if (status.error().http_status == 410 &&
+                                                 status.error().sub_status == 1007)
+                                            ++refused;
+                                        else
+                                            ++other;
+                                    });
+        }
+        // Nobody else is answered before the switch.
+        for (int i = 0; i < 6000 && refused == 0; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        EXPECT_EQ(done, 0U);
+    };
+    ASSERT_TRUE(account->change_ranges(split_of(*before, "0"), progress).ok());
+    for (int i = 0; i < 6000 && done + refused + other < kWriters; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_GT(refused, 0U);
+    EXPECT_EQ(other, 0U);
+    EXPECT_EQ(done + refused, kWriters);
+    size_t items = 0;
+    for (const PartitionRange& range : written.container()->ranges->ranges)
+        items += static_cast<size_t>(range.partition->totals(*account.store->view())->items);
+    EXPECT_EQ(items, done + written.items.size());
+}
+
 /// Random writes, splits, merges, restarts and crashes against a model; writes go through old maps
 /// too.
 TEST(Ranges, Model) {

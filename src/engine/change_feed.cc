@@ -46,6 +46,24 @@ std::vector<Part> parts_of(const catalog::Container& container,
     return parts;
 }
 
+/// Parts that one range serves and that stand at the same place become one again: a reader who has
+/// seen all holds one position for each range, however often ranges have split and merged.
+void join_neighbours(std::vector<Part>& parts) {
+    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+        return a.position.range.min < b.position.range.min;
+    });
+    std::vector<Part> joined;
+    for (Part& part : parts) {
+        if (!joined.empty() && joined.back().range == part.range &&
+            joined.back().position.after == part.position.after &&
+            joined.back().position.range.max == part.position.range.min)
+            joined.back().position.range.max = part.position.range.max;
+        else
+            joined.push_back(std::move(part));
+    }
+    parts = std::move(joined);
+}
+
 meter::Charge price_of(const partition::Change& change, const meter::Pricing& by) {
     // A delete counts as the version that it took away.
     const auto& item = change.current.document != nullptr ? change.current : change.previous;
@@ -154,6 +172,8 @@ Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(
             settle(*part.range, request.terms, answer.range_charges.back().charge);
         }
         if (parts.empty()) answer.charge = meter::failure(304, 0, by);
+        join_neighbours(parts);
+        read = 0;
     } else {
         std::vector<const PartitionRange*> ranges;
         for (const Part& part : parts) ranges.push_back(part.range);

@@ -191,6 +191,62 @@ TEST(PartitionKeeper, TokensSurvive) {
     EXPECT_EQ(engine.totals(*first)->items, kItems);
 }
 
+/// A follower of the whole change feed does not carry the history of the ranges with it.
+TEST(PartitionKeeper, PositionsOfTheChangeFeedDoNotGrow) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto first = test.create_container("d", kContainer);
+    int written = 0;
+    const auto write = [&] {
+        for (int i = 0; i < 30; ++i, ++written)
+            ASSERT_TRUE(
+                put(engine, first, "p" + std::to_string(i), "i" + std::to_string(written), written)
+                    .result.committed);
+    };
+    std::set<std::string> seen;
+    std::string position;
+    const auto follow = [&] {
+        for (;;) {
+            ChangeFeedRequest request;
+            request.items_max = 7;
+            request.continuation = position;
+            const auto page = engine.read_changes(*first, request);
+            ASSERT_TRUE(page.ok()) << page.error().message;
+            position = page->position;
+            for (const auto& change : page->changes)
+                EXPECT_TRUE(seen.insert(std::string(change.current.docref.bytes())).second);
+            if (page->nothing_new) return;
+        }
+    };
+    const auto change = [&](std::vector<std::string> ids) {
+        RangeChange wanted;
+        wanted.container = first->rid;
+        wanted.range_ids = std::move(ids);
+        catalog::RangeProgress progress;
+        const auto changed = test.catalog().change_ranges(wanted, progress);
+        ASSERT_TRUE(changed.ok()) << changed.error().message;
+    };
+    size_t with_two = 0;
+    for (int round = 0; round < 6; ++round) {
+        ASSERT_NO_FATAL_FAILURE(write());
+        ASSERT_NO_FATAL_FAILURE(follow());
+        const auto whole = test.catalog().find_container("d", "c");
+        ASSERT_EQ(whole->ranges->ranges.size(), 1U);
+        EXPECT_LE(position.size(), 4U) << position;  // a number again
+        ASSERT_NO_FATAL_FAILURE(change({whole->ranges->ranges[0].id}));
+        ASSERT_NO_FATAL_FAILURE(write());
+        ASSERT_NO_FATAL_FAILURE(follow());
+        if (with_two == 0) with_two = position.size();
+        EXPECT_LE(position.size(), with_two + 8);
+        const auto now = test.catalog().find_container("d", "c");
+        ASSERT_NO_FATAL_FAILURE(write());  // seen only after the merge
+        ASSERT_NO_FATAL_FAILURE(change({now->ranges->ranges[0].id, now->ranges->ranges[1].id}));
+    }
+    ASSERT_NO_FATAL_FAILURE(follow());
+    EXPECT_EQ(seen.size(), static_cast<size_t>(written));
+}
+
 /// Rows of DISTINCT and GROUP BY under TOP, OFFSET and LIMIT that need several pages: whatever
 /// comes between them (the pass is lost, ranges split and merge), no row comes twice and none is
 /// missing.

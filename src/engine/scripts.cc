@@ -180,7 +180,9 @@ TriggeredAnswer Scripts::write(const TriggeredWrite& request) const {
                               .terms = request.terms,
                               .bill = request.bill};
     const bool has_body = !request.body_text.empty();
-    const bool is_patch = request.operation.kind == OperationKind::kPatch;
+    // A patch is what its operations make of the item, and a delete has nothing to write.
+    const bool fixed_body = request.operation.kind == OperationKind::kPatch ||
+                            request.operation.kind == OperationKind::kDelete;
     const auto run_trigger = [&](const catalog::Script& trigger, std::string context,
                                  ScriptCollection& collection) {
         transaction.budget.add(meter::trigger_run(engine_.pricing(request.bill)));
@@ -201,7 +203,7 @@ TriggeredAnswer Scripts::write(const TriggeredWrite& request) const {
         std::string body = request.body_text;
         const std::string context =
             context_of(container, operation_name(operation.kind), request.values) +
-            (is_patch ? ",\"fixedBody\":true" : "");
+            (fixed_body ? ",\"fixedBody\":true" : "");
         answer.log.clear();
         answer.body.reset();
         if (request.before != nullptr) {

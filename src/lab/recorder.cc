@@ -186,7 +186,7 @@ void Recorder::take(Ring& ring) const {
 
 void Recorder::apply(const engine::RequestRecord& record) const {
     const bool throttled = record.status == 429;
-    if (record.inner) return insight(record).apply(record);
+    if (record.inner) return apply_inner(record);
     if (record.container != 0 && record.range != engine::RequestRecord::kNoRange) {
         series_.add({record.container, record.range}, record.wall_seconds, record.charge,
                     !record.part, throttled, record.range_bytes);
@@ -211,6 +211,15 @@ void Recorder::apply(const engine::RequestRecord& record) const {
     minutes[minute].add(record.duration_us);
     minutes.erase(minutes.begin(), minutes.lower_bound(minute - kLatencyMinutes + 1));
     if (record.key_hash != 0 && record.container != 0) apply_key(record);
+}
+
+/// Operations of bulk requests have keys and charges of their own, and may be refused on their own.
+void Recorder::apply_inner(const engine::RequestRecord& record) const {
+    insight(record).apply(record);
+    if (record.key_hash != 0 && record.container != 0) apply_key(record);
+    if (record.status == 429 && record.range != engine::RequestRecord::kNoRange)
+        series_.add({record.container, record.range}, record.wall_seconds, {}, false, true,
+                    record.range_bytes);
 }
 
 void Recorder::apply_key(const engine::RequestRecord& record) const {

@@ -127,6 +127,7 @@ private:
     void drain() const;
     void take(Ring& ring) const;
     void apply(const engine::RequestRecord& record) const;
+    void apply_inner(const engine::RequestRecord& record) const;
     void apply_key(const engine::RequestRecord& record) const;
     void apply_sequence(const engine::RequestRecord& record) const;
     Insight& insight(const engine::RequestRecord& record) const;

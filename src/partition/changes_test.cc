@@ -1,5 +1,6 @@
 #include <map>
 #include <random>
+#include <thread>
 
 #include "json/item.h"
 #include "partition/partition_test_support.h"
@@ -309,6 +310,75 @@ TEST(Changes, TheLogIsTrimmed) {
     EXPECT_EQ(bench.partition->read_changes(*old_view, {.up_to = 905})->changes.size(), 5U);
     bench.one("a", create(item("new", "a", 1)));
     EXPECT_EQ(bench.partition->lsn(), 906U);
+    EXPECT_EQ(bench.check(), std::vector<std::string>());
+}
+
+/// Waits for the background, at most a minute; the least that was on disk.
+uint64_t disk_bytes_below(Bench& bench, uint64_t wanted) {
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 600 && least >= wanted; ++i) {
+        least = std::min(least, bench.store->statistics().disk_bytes);
+        if (least >= wanted) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return least;
+}
+
+TEST(Changes, SpaceOfTheLogIsGivenBack) {
+    storage::FaultFileSystem faults;
+    storage::StoreOptions options;
+    options.folder = "/data";
+    options.file_system = faults.file_system();
+    Bench bench(default_settings(), options);
+    for (int round = 0; round < 400; ++round) {
+        Transaction transaction;
+        transaction.epk = epk_of("a");
+        transaction.is_batch = true;
+        for (int i = 0; i < 100; ++i)
+            transaction.operations.push_back(upsert(item(std::to_string(i), "a", round)));
+        bench.run(std::move(transaction));
+    }
+    ASSERT_TRUE(bench.store->flush().ok());
+    const uint64_t before = bench.store->statistics().disk_bytes;
+    ASSERT_GT(before, 1U << 20);
+    while (bench.partition->trim_log(10'000).value() > 0) {
+    }
+    ASSERT_TRUE(bench.store->flush().ok());
+    EXPECT_LE(keys_in(bench, Family::kLog), 200U);
+    EXPECT_LT(disk_bytes_below(bench, before / 4), before / 4);
+    EXPECT_EQ(all(bench, {}).size(), 100U);
+    EXPECT_EQ(bench.check(), std::vector<std::string>());
+}
+
+TEST(Changes, SpaceOfVersionsOutsideTheWindowIsGivenBack) {
+    storage::FaultFileSystem faults;
+    storage::StoreOptions options;
+    options.folder = "/data";
+    options.file_system = faults.file_system();
+    Bench bench(keeping(60), options);
+    std::mt19937_64 random(1);
+    const auto version = [&](int v) {
+        std::string noise(100'000, 'x');  // nothing that a compressor could make small
+        for (char& c : noise)
+            c = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[random() % 64];
+        return upsert(item("1", "a", v, ",\"noise\":\"" + noise + "\""));
+    };
+    for (int v = 0; v < 150; ++v) bench.one("a", version(v));
+    ASSERT_TRUE(bench.store->flush().ok());
+    const uint64_t before = bench.store->statistics().disk_bytes;
+    ASSERT_GT(before, 10U << 20);
+    // Inside the window nothing goes, however often it is gone through.
+    while (bench.partition->trim_log(10'000).value() > 0) {
+    }
+    EXPECT_EQ(all(bench, {.after = 1, .all_versions = true}).size(), 149U);
+    bench.clock.advance_seconds(100);
+    bench.one("a", version(150));
+    ASSERT_TRUE(bench.store->flush().ok());
+    while (bench.partition->trim_log(10'000).value() > 0) {
+    }
+    EXPECT_LT(disk_bytes_below(bench, before / 4), before / 4);
+    const auto left = all(bench, {.after = 150, .all_versions = true});
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_GT(text(left[0].previous).size(), 100'000U);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 

@@ -1,5 +1,6 @@
 // Transactional batch and bulk.
 #include <atomic>
+#include <charconv>
 #include <map>
 #include <memory>
 
@@ -86,9 +87,39 @@ struct BulkRun {
     std::atomic<size_t> pending;
 };
 
+/// Where each operation went and what it took there.
+std::vector<OperationPlace> places_of(const BulkRun& run) {
+    std::vector<OperationPlace> places(run.results.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+        const std::string& id = run.touched[i].range_id;
+        std::from_chars(id.data(), id.data() + id.size(), places[i].range);
+        places[i].partition_key = run.items[i].partition_key;
+        places[i].charge = run.charges[i];
+    }
+    return places;
+}
+
+/// The charges by physical partition. 429s are told, nobody pays them.
+std::vector<engine::RangeCharge> charges_by_range(const BulkRun& run,
+                                                  std::span<const OperationPlace> places) {
+    std::map<uint32_t, meter::Charge> sums;
+    for (size_t i = 0; i < places.size(); ++i) {
+        const Status& status = run.results[i].status;
+        const bool paid = status.ok() || status.error().http_status != 429;
+        if (places[i].range != engine::RequestRecord::kNoRange)
+            sums[places[i].range] += paid ? places[i].charge : meter::Charge();
+    }
+    std::vector<engine::RangeCharge> charges;
+    for (const auto& [range, charge] : sums) charges.push_back({range, charge});
+    return charges;
+}
+
 void finish_bulk(const std::shared_ptr<BulkRun>& run) {
     Answer answer;
     answer.operations = run->results;
+    const auto places = places_of(*run);
+    answer.places = places;
+    answer.range_charges = charges_by_range(*run, places);
     if (run->call->bill) explain_operations(*run->call, run->results);
     BatchAnswer body(*run->call, run->form);
     for (size_t i = 0; i < run->results.size(); ++i) {
@@ -107,11 +138,8 @@ void finish_one(const std::shared_ptr<BulkRun>& run) {
     if (run->pending.fetch_sub(1) == 1) finish_bulk(run);
 }
 
-/// The key of one bulk operation, checked against the range the client sent the request to.
-Result<std::string> bulk_epk(const Call& call, const BatchItem& item,
-                             const catalog::PartitionRange* served) {
-    const auto& container = *call.container;
-    if (item.partition_key.empty()) return errors::missing_partition_key();
+/// The key of the operation's own, as an EPK.
+Result<std::string> epk_of(const catalog::Container& container, const BatchItem& item) {
     json::Arena arena;
     TRY(auto components, partition::parse_partition_key_header(item.partition_key, arena));
     if (components.empty() && container.settings->key.system_key)
@@ -119,7 +147,15 @@ Result<std::string> bulk_epk(const Call& call, const BatchItem& item,
     if (components.size() != container.settings->key.paths.size())
         return errors::bad_request(
             "The operation's partition key has another number of values than the container's.");
-    TRY(auto epk, partition::effective_partition_key(container.settings->key, components));
+    return partition::effective_partition_key(container.settings->key, components);
+}
+
+/// The key of one bulk operation, checked against the range the client sent the request to.
+Result<std::string> bulk_epk(const Call& call, const BatchItem& item,
+                             const catalog::PartitionRange* served) {
+    const auto& container = *call.container;
+    if (item.partition_key.empty()) return errors::missing_partition_key();
+    TRY(auto epk, epk_of(container, item));
     if (served != nullptr && &container.ranges->of_epk(epk) != served)
         return errors::range_gone(served->id);
     TRY_STATUS(authorize_operation(call, item.operation, epk));
@@ -194,8 +230,14 @@ Status batch(const CallPtr& call) {
                 "A batch cannot be atomic and continue on error at the same time."));
         TRY(auto key, point_key(*call));
         TRY_STATUS(check_range_id(*call, key.epk));
-        for (const auto& item : items)
+        for (const auto& item : items) {
             TRY_STATUS(authorize_operation(*call, item.operation, key.epk));
+            if (item.partition_key.empty()) continue;
+            TRY(const std::string own, epk_of(*call->container, item));
+            if (own != key.epk)
+                return Status(errors::bad_request(
+                    "An operation of an atomic batch names another partition key than the batch."));
+        }
         TRY_STATUS(check_session(*call, call->container->ranges->of_epk(key.epk)));
         run_atomic(call, form, std::move(items), std::move(key.epk));
         return {};

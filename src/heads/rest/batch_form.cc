@@ -1,5 +1,6 @@
 #include "heads/rest/batch_form.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -87,6 +88,23 @@ Result<std::string> text_member(const json::Value& entry, std::string_view name,
     return std::string(value.as_string());
 }
 
+/// A member that is not read would change what the client believes to happen: a condition, a
+/// trigger, an expiry.
+Status refuse_other_members(const json::Value& entry, size_t index) {
+    constexpr std::string_view kKnown[] = {
+        "operationType", "id",           "partitionKey",      "ifMatch",
+        "ifNoneMatch",   "resourceBody", "indexingDirective", "minimalReturnPreference"};
+    for (const json::Member& member : entry.members()) {
+        if (member.value.is_null() || std::ranges::find(kKnown, member.name) != std::end(kKnown))
+            continue;
+        const std::string name(member.name);
+        if (name == "timeToLiveInSeconds" || name == "preTriggers" || name == "postTriggers")
+            return Status(member_not_supported(name));
+        return Status(errors::bad_request(at(index) + "'" + name + "' is no member of it."));
+    }
+    return {};
+}
+
 Result<OperationTexts> json_operation(const json::Value& entry, size_t index) {
     if (!entry.is_object()) return errors::bad_request(at(index) + "must be an object.");
     OperationTexts texts;
@@ -96,10 +114,10 @@ Result<OperationTexts> json_operation(const json::Value& entry, size_t index) {
     TRY(texts.if_match, text_member(entry, "ifMatch", index));
     TRY(texts.if_none_match, text_member(entry, "ifNoneMatch", index));
     TRY(texts.directive, text_member(entry, "indexingDirective", index));
-    for (const std::string_view name : {"timeToLiveInSeconds", "preTriggers", "postTriggers"})
-        if (const json::Value value = entry.member(name); !value.is_undefined() && !value.is_null())
-            return member_not_supported(name);
+    TRY_STATUS(refuse_other_members(entry, index));
     const json::Value minimal = entry.member("minimalReturnPreference");
+    if (!minimal.is_undefined() && !minimal.is_null() && !minimal.is_bool())
+        return errors::bad_request(at(index) + "'minimalReturnPreference' must be a boolean.");
     texts.minimal = minimal.is_bool() && minimal.as_bool();
     if (const json::Value body = entry.member("resourceBody"); body.is_object())
         texts.body = json::to_text(body);

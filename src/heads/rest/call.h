@@ -49,6 +49,13 @@ struct Call {
 };
 using CallPtr = std::shared_ptr<Call>;
 
+/// Where one operation of a bulk request went, for its record.
+struct OperationPlace {
+    uint32_t range = engine::RequestRecord::kNoRange;
+    std::string_view partition_key;  ///< as the client sent it
+    meter::Charge charge;
+};
+
 /// What an answer carries besides its body.
 struct Answer {
     int status = 200;
@@ -63,6 +70,8 @@ struct Answer {
 
     // For the record of the request; borrowed until it is answered.
     std::span<const partition::OperationResult> operations;  ///< outcomes of point operations
+    /// One per operation where they may have gone to several keys; empty otherwise.
+    std::span<const OperationPlace> places;
     const engine::QueryAnswer* query = nullptr;
     const json::Value* query_parameters = nullptr;
     uint32_t page_size = 0;

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "heads/rest/rest_test_support.h"
 #include "json/parse.h"
 
@@ -93,6 +96,43 @@ TEST_F(MetricsTest, TopKeysByChargeAndByStorage) {
     EXPECT_EQ(storage.member("keys").elements()[1].member("items").as_int64(), 30);
 }
 
+TEST_F(MetricsTest, BulkIsSeenByRangeAndKey) {
+    std::string operations;
+    for (int i = 0; i < 40; ++i) {
+        // The key in raw UTF-8: in headers it is escaped, and it is one key.
+        const std::string pk = i < 20 ? "h\u00e9t" : "k" + std::to_string(i);
+        operations += (i == 0 ? "" : ",");
+        operations += R"({"operationType":"Create","partitionKey":"[\")" + pk +
+                      R"(\"]","resourceBody":{"id":")" + std::to_string(i) + R"(","pk":")" + pk +
+                      R"("}})";
+    }
+    const Reply bulk = server_.send(
+        "POST", "/dbs/d/colls/c/docs",
+        {{"x-ms-cosmos-is-batch-request", "true"}, {"x-ms-cosmos-batch-continue-on-error", "true"}},
+        "[" + operations + "]");
+    ASSERT_EQ(bulk.status, 200) << bulk.body;
+    ASSERT_EQ(server_
+                  .send("GET", "/dbs/d/colls/c/docs/0",
+                        {{"x-ms-documentdb-partitionkey", R"(["h\u00e9t"])"}})
+                  .status,
+              200);
+    const json::Value top = page("/_orrery/containers/d/c/top?by=charge&count=30");
+    const auto keys = top.member("keys").elements();
+    ASSERT_EQ(keys.size(), 21u);
+    EXPECT_EQ(keys[0].member("key").as_string(), R"(["h\u00e9t"])");
+    EXPECT_NEAR(keys[0].member("charge").as_double(), 20 * 5.71 + 1, 0.3);
+    EXPECT_NEAR(keys[1].member("charge").as_double(), 5.71, 0.01);
+    // Every range has its part, and no more than the answer said.
+    const json::Value found = page("/_orrery/containers/d/c/metrics?minutes=1");
+    double charged = 0;
+    for (const json::Value& range : found.member("ranges").elements()) {
+        const double part = range.member("minutes").elements()[0].member("charge").as_double();
+        EXPECT_GT(part, 5.7);
+        charged += part;
+    }
+    EXPECT_NEAR(charged, 40 * 5.714 + 1, 0.3);
+}
+
 TEST_F(MetricsTest, AccountPageAndPrometheus) {
     put(R"(a\"b)", "1", 10);
     EXPECT_EQ(
@@ -111,6 +151,41 @@ TEST_F(MetricsTest, AccountPageAndPrometheus) {
           R"(orrery_partition_provisioned_rus{database="d",container="c",range="0"} 6000)",
           R"(orrery_request_duration_seconds_count{operation="create"} 1)", "orrery_containers 1"})
         EXPECT_NE(text.body.find(line), std::string::npos) << line << "\n" << text.body;
+}
+
+/// Everything that the page promises has a line, with the figures of what was done.
+TEST_F(MetricsTest, PrometheusHasEveryFamily) {
+    for (int i = 0; i < 3; ++i) put("k" + std::to_string(i), "1", 3000);
+    const Reply text = server_.raw("GET", "/metrics", {});
+    ASSERT_EQ(text.status, 200);
+    std::set<std::string> families;
+    std::map<std::string, double> sums;
+    size_t at = 0;
+    while (at < text.body.size()) {
+        const size_t end = text.body.find('\n', at);
+        const std::string line = text.body.substr(at, end - at);
+        at = end + 1;
+        if (line.empty() || line[0] == '#') continue;
+        const std::string name = line.substr(0, line.find_first_of("{ "));
+        families.insert(name);
+        sums[name] += std::stod(line.substr(line.rfind(' ') + 1));
+        // Every family says what it is; a histogram has lines of three names.
+        const std::string family = name.starts_with("orrery_request_duration_seconds")
+                                       ? "orrery_request_duration_seconds"
+                                       : name;
+        EXPECT_NE(text.body.find("# TYPE " + family + " "), std::string::npos) << name;
+    }
+    for (const char* name :
+         {"orrery_requests_total", "orrery_request_units_total",
+          "orrery_partition_request_units_total", "orrery_partition_throttled_total",
+          "orrery_partition_data_bytes", "orrery_partition_items",
+          "orrery_partition_provisioned_rus", "orrery_request_duration_seconds_bucket"})
+        EXPECT_TRUE(families.contains(name)) << name << "\n" << text.body;
+    EXPECT_GT(sums["orrery_partition_data_bytes"], 9000);
+    EXPECT_EQ(sums["orrery_partition_items"], 3);
+    // The database and the container cost 104 quanta each, which no partition pays.
+    EXPECT_NEAR(sums["orrery_request_units_total"] - sums["orrery_partition_request_units_total"],
+                2 * 104.0 / 21, 0.01);
 }
 
 TEST_F(MetricsTest, WhoMayLook) {

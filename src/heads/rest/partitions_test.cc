@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "heads/rest/rest_test_support.h"
+#include "json/parse.h"
+#include "partition/partition_key.h"
 
 namespace orrery::rest {
 namespace {
@@ -144,6 +146,80 @@ TEST_F(PartitionsTest, WhatIfAndRefusals) {
     const Reply map = server_.send("GET", "/dbs/d/colls/c/pkranges");
     EXPECT_NE(map.body.find(R"("maxExclusive":"10000000000000000000000000000000")"),
               std::string::npos);
+}
+
+/// A prefix of a hierarchical key reaches the ranges that can hold it and no other, also when a
+/// split went through the middle of one first-level value; shown by what each range charges.
+TEST_F(PartitionsTest, PrefixQueriesVisitOnlyTheirRanges) {
+    ASSERT_EQ(
+        server_
+            .send(
+                "POST", "/dbs/d/colls", {{"x-ms-offer-throughput", "18000"}},
+                R"({"id":"h","partitionKey":{"paths":["/t","/u"],"kind":"MultiHash","version":2}})")
+            .status,
+        201);
+    const auto put_user = [&](const std::string& tenant, int user) {
+        const std::string name = std::to_string(user);
+        return server_
+            .send("POST", "/dbs/d/colls/h/docs",
+                  {{"x-ms-documentdb-partitionkey", R"([")" + tenant + R"(","u)" + name + R"("])"}},
+                  R"({"id":"i","t":")" + tenant + R"(","u":"u)" + name + R"(","s":")" +
+                      std::string(200, 'x') + R"("})")
+            .status;
+    };
+    for (int i = 0; i < 60; ++i) ASSERT_EQ(put_user("whale", i), 201);
+    ASSERT_EQ(put_user("small", 1), 201);
+    struct Seen {
+        size_t ranges = 0;
+        std::string count;
+    };
+    const auto ask = [&](const std::string& text, Headers headers = {}) -> Seen {
+        headers.emplace_back("x-ms-documentdb-isquery", "true");
+        headers.emplace_back("content-type", "application/query+json");
+        headers.emplace_back("x-orrery-explain-charge", "true");
+        headers.emplace_back("x-ms-max-item-count", "-1");
+        const Reply reply = server_.send("POST", "/dbs/d/colls/h/docs", std::move(headers),
+                                         R"({"query":")" + text + R"("})");
+        EXPECT_EQ(reply.status, 200) << reply.body;
+        Seen seen{0, reply.header("x-ms-item-count")};
+        const std::string lines = reply.header("x-orrery-charge-explanation");
+        for (size_t at = lines.find(R"("term":"compileAndRun")"); at != std::string::npos;
+             at = lines.find(R"("term":"compileAndRun")", at + 1))
+            ++seen.ranges;
+        EXPECT_GT(seen.ranges, 0U) << lines;
+        return seen;
+    };
+    const Headers whale = {{"x-ms-documentdb-partitionkey", R"(["whale"])"}};
+    EXPECT_EQ(ask("SELECT * FROM c ORDER BY c.u").ranges, 3U);
+    // By header without any WHERE, by filter, and by both.
+    for (const Seen& seen : {ask("SELECT * FROM c ORDER BY c.u", whale),
+                             ask("SELECT * FROM c WHERE c.t = 'whale' ORDER BY c.u"),
+                             ask("SELECT * FROM c WHERE c.t = 'whale' ORDER BY c.u", whale)}) {
+        EXPECT_EQ(seen.ranges, 1U);
+        EXPECT_EQ(seen.count, "60");
+    }
+    // The second level alone says nothing about the place.
+    EXPECT_EQ(ask("SELECT * FROM c WHERE c.u = 'u1' ORDER BY c.u").ranges, 3U);
+    const auto container = server_.engine().catalog().find_container("d", "h");
+    const auto& key = container->settings->key;
+    json::Arena arena;
+    const auto components = partition::parse_partition_key_header(R"(["whale","u1"])", arena);
+    const auto epk = partition::effective_partition_key(key, *components);
+    const std::string owner = container->ranges->of_epk(*epk).id;
+    const Reply split = server_.send("POST", "/_orrery/containers/d/h/split", {},
+                                     R"({"rangeId":")" + owner + R"(","at":"bytes"})");
+    ASSERT_EQ(split.status, 202) << split.body;
+    for (int i = 0; i < 6000 && server_.engine().partitions().busy(container->rid); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_EQ(server_.engine().catalog().find_container("d", "h")->ranges->ranges.size(), 4U);
+    EXPECT_EQ(ask("SELECT * FROM c ORDER BY c.u").ranges, 4U);
+    for (const Seen& seen : {ask("SELECT * FROM c ORDER BY c.u", whale),
+                             ask("SELECT * FROM c WHERE c.t = 'whale' ORDER BY c.u")}) {
+        EXPECT_EQ(seen.ranges, 2U);  // the tenant is in both halves now
+        EXPECT_EQ(seen.count, "60");
+    }
+    EXPECT_EQ(ask("SELECT * FROM c WHERE c.t = 'small' ORDER BY c.u").ranges, 1U);
+    EXPECT_EQ(ask("SELECT * FROM c WHERE c.t = 'whale' AND c.u = 'u7' ORDER BY c.u").ranges, 1U);
 }
 
 TEST_F(PartitionsTest, AnOlderMapIsToldWhatChanged) {

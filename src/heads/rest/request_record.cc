@@ -3,6 +3,8 @@
 #include <charconv>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/hash.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
@@ -76,7 +78,9 @@ uint32_t clamped(size_t bytes) {
 constexpr SipKey kKeyHash{0x6c61626b, 0x65797331};
 constexpr SipKey kTextHash{0x6c616274, 0x65787431};
 
-bool names_item(const Call& call) { return call.route.type == ResourceType::kItem && !call.route.feed; }
+bool names_item(const Call& call) {
+    return call.route.type == ResourceType::kItem && !call.route.feed;
+}
 
 /// What one operation wrote, added to the record.
 void add_write(RequestRecord& record, const OperationResult& result) {
@@ -108,9 +112,47 @@ void set_query(RequestRecord& record, const Answer& answer) {
     record.keyed = found.keyed;
 }
 
+int64_t bytes_of(const catalog::Container& container, uint32_t range) {
+    for (const catalog::PartitionRange& one : container.ranges->ranges)
+        if (one.number == range) return one.partition->bytes();
+    return 0;
+}
+
+/// A key in the form that headers have: there every SDK escapes what is not ASCII.
+std::string header_form(std::string_view key) {
+    std::string out;
+    for (size_t at = 0; at < key.size();) {
+        const auto lead = static_cast<unsigned char>(key[at]);
+        if (lead < 0x80) {
+            out.push_back(key[at++]);
+            continue;
+        }
+        // The body was parsed: this is well-formed UTF-8.
+        const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+        uint32_t code = lead & (0xFFU >> (length + 1));
+        for (size_t i = 1; i < length; ++i)
+            code = code << 6 | (static_cast<unsigned char>(key[at + i]) & 0x3FU);
+        at += length;
+        if (code < 0x10000) {
+            out += fmt::format("\\u{:04x}", code);
+        } else {
+            code -= 0x10000;
+            out +=
+                fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
+        }
+    }
+    return out;
+}
+
+void set_key(RequestRecord& record, std::string_view key) {
+    if (!key.empty()) record.set_key(key, siphash(kKeyHash, key));
+}
+
 /// The operations of a batch, one by one.
 void record_operations(const Call& call, const Answer& answer, const RequestRecord& whole) {
-    for (const OperationResult& result : answer.operations) {
+    for (size_t i = 0; i < answer.operations.size(); ++i) {
+        const OperationResult& result = answer.operations[i];
+        std::string key(call.headers[HeaderName::kPartitionKey]);
         RequestRecord inner = whole;
         inner.inner = true;
         inner.charge = {};
@@ -119,12 +161,20 @@ void record_operations(const Call& call, const Answer& answer, const RequestReco
             static_cast<uint16_t>(result.status.ok() ? 200 : result.status.error().http_status);
         inner.writes = 0;
         inner.grown_bytes = 0;
+        if (!answer.places.empty()) {
+            const OperationPlace& place = answer.places[i];
+            key = header_form(place.partition_key);
+            set_key(inner, key);
+            inner.range = place.range;
+            inner.range_bytes = bytes_of(*call.container, place.range);
+            if (inner.status != 429) inner.charge = place.charge;
+        }
         add_write(inner, result);
         set_item(inner, result);
         if (call.recorder->wants_sample(inner)) {
             engine::RequestSample sample;
             sample.record = inner;
-            sample.key = call.headers[HeaderName::kPartitionKey];
+            sample.key = std::move(key);
             sample.document = result.has_item ? result.item.document : nullptr;
             sample.settings = call.container->settings;
             call.recorder->observe_sample(std::move(sample));
@@ -149,12 +199,6 @@ void record_sample(const Call& call, const Answer& answer, const RequestRecord& 
             sample.parameters = json::to_text(*answer.query_parameters);
     }
     call.recorder->observe_sample(std::move(sample));
-}
-
-int64_t bytes_of(const catalog::Container& container, uint32_t range) {
-    for (const catalog::PartitionRange& one : container.ranges->ranges)
-        if (one.number == range) return one.partition->bytes();
-    return 0;
 }
 
 }  // namespace
@@ -184,8 +228,7 @@ void record_request(const Call& call, const Answer& answer) {
     if (data && whole) record.range = answer.range_charges[0].range;
     if (data && call.container) {
         record.range_bytes = bytes_of(*call.container, record.range);
-        if (const auto key = call.headers[HeaderName::kPartitionKey]; !key.empty())
-            record.set_key(key, siphash(kKeyHash, key));
+        set_key(record, call.headers[HeaderName::kPartitionKey]);
         if (names_item(call) && record.operation != OperationClass::kRead) {
             record.set_id(call.route.ids[2]);
             record.item_hash = (siphash(kKeyHash, call.route.ids[2]) ^ record.key_hash) | 1;

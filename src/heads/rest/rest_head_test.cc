@@ -214,6 +214,15 @@ TEST_F(RestHeadTest, ConditionsThatWouldBeIgnored) {
     };
     EXPECT_EQ(run(R"("ifNoneMatch":"*")"), 400);
     EXPECT_EQ(run(R"("timeToLiveInSeconds":5)"), 400);
+    EXPECT_EQ(run(R"("preTriggers":["t"])"), 400);
+    EXPECT_EQ(run(R"("postTriggers":"t")"), 400);
+    EXPECT_EQ(run(R"("ifmatch":"no")"), 400);  // misspelt
+    EXPECT_EQ(run(R"("minimalReturnPreference":"yes")"), 400);
+    EXPECT_EQ(run(R"("ifMatch":null,"postTriggers":null)"), 200);
+    // An atomic batch has one key: an operation may repeat it, not change it.
+    EXPECT_EQ(run(R"("partitionKey":"[\"a\"]")"), 200);
+    EXPECT_EQ(run(R"("partitionKey":"[\"b\"]")"), 400);
+    EXPECT_EQ(run(R"("partitionKey":"a")"), 400);
     EXPECT_EQ(run(R"("indexingDirective":"Sometimes")"), 400);
     EXPECT_EQ(run(R"("indexingDirective":"Exclude")"), 200);
 }

@@ -339,6 +339,16 @@ TEST_F(ScriptsTest, Triggers) {
     EXPECT_EQ(server_.send("GET", kContainer + "/docs/plain", {kKeyA, before}).status, 400)
         << "a read";
     EXPECT_EQ(item("z").status, 404);
+    // A delete has no body that could be replaced.
+    ASSERT_EQ(create("triggers", "body", "function () { getContext().getRequest().setBody({}); }",
+                     R"(,"triggerType":"Pre","triggerOperation":"All")")
+                  .status,
+              201);
+    const Reply kept = server_.send("DELETE", kContainer + "/docs/plain",
+                                    {kKeyA, {"x-ms-documentdb-pre-trigger-include", "body"}});
+    EXPECT_EQ(kept.status, 400);
+    EXPECT_THAT(kept.body, HasSubstr("cannot be changed"));
+    EXPECT_EQ(item("plain").status, 200);
 }
 
 TEST_F(ScriptsTest, FunctionsInEveryClause) {

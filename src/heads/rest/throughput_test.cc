@@ -144,7 +144,10 @@ TEST_F(Throughput, LowPriorityAndBuckets) {
     for (const char* bad :
          {R"({})", R"({"throughputBuckets":[{"id":6,"maxThroughputPercentage":10}]})",
           R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":0}]})",
-          R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":101}]})"})
+          R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":101}]})",
+          R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":9,"isDefault":true}]})",
+          R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":9,"isDefaultBucket":1}]})",
+          R"({"throughputBuckets":[],"typo":1})"})
         EXPECT_EQ(server_.send("PUT", target, {}, bad).status, 400) << bad;
 }
 
@@ -252,11 +255,14 @@ TEST_F(Throughput, RedistributionKeepsFractions) {
                 HasSubstr(R"({"id":"1","throughput":2000,)"));
     const Reply equal = redistribute(R"({"throughputPolicy":"equal"})");
     EXPECT_THAT(equal.body, HasSubstr(R"({"id":"1","throughput":1000,)"));
-    for (const char* bad :
-         {R"({})", R"({"targetPhysicalPartitionThroughputInfo":[{"id":"9","throughput":4000}]})",
-          R"({"targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":20001}]})",
-          R"({"targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":1500}]})",
-          R"({"throughputPolicy":"fair"})"})
+    for (
+        const char* bad :
+        {R"({})", R"({"targetPhysicalPartitionThroughputInfo":[{"id":"9","throughput":4000}]})",
+         R"({"targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":20001}]})",
+         R"({"targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":1500}]})",
+         R"({"throughputPolicy":"fair"})", R"({"throughputPolicy":"equal","typo":1})",
+         R"({"throughputPolicy":"equal","targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":1000}]})",
+         R"({"targetPhysicalPartitionThroughputInfo":[{"id":"1","throughput":1000,"max":1}]})"})
         EXPECT_EQ(redistribute(bad).status, 400) << bad;
     for (int i = 0; i < 3; ++i)
         EXPECT_EQ(redistribute(R"({"throughputPolicy":"equal"})").status, 200);
@@ -264,6 +270,54 @@ TEST_F(Throughput, RedistributionKeepsFractions) {
     EXPECT_EQ(often.status, 429);  // five in a minute
     EXPECT_GT(std::stoi(often.header("x-ms-retry-after-ms")), 50'000);
     EXPECT_EQ(server_.send("POST", target, {}, R"({"throughputPolicy":"equal"})", 2).status, 403);
+}
+
+TEST_F(Throughput, RedistributionNamesAtMostTwentyPartitions) {
+    ASSERT_EQ(make({{"x-ms-offer-throughput", "126000"}}).status, 201);  // 21 partitions
+    const auto partitions = [](size_t count) {
+        std::string list;
+        for (size_t i = 0; i < count; ++i)
+            list += (i == 0 ? "" : ",") + std::string(R"({"id":")") + std::to_string(i) +
+                    R"(","throughput":6000})";
+        return "[" + list + "]";
+    };
+    const auto redistribute = [&](size_t targets, size_t sources) {
+        return server_.send("POST", "/_orrery/containers/d/c/redistribute", {},
+                            R"({"targetPhysicalPartitionThroughputInfo":)" + partitions(targets) +
+                                R"(,"sourcePhysicalPartitionThroughputInfo":)" +
+                                partitions(sources) + "}");
+    };
+    const Reply targets = redistribute(21, 0);
+    EXPECT_EQ(targets.status, 400);
+    EXPECT_THAT(targets.body, HasSubstr("20"));
+    EXPECT_EQ(redistribute(1, 21).status, 400);
+    EXPECT_EQ(redistribute(20, 0).status, 200);
+}
+
+/// What a refusal costs, status by status.
+TEST_F(Throughput, FailedRequestsCharge) {
+    ASSERT_EQ(make({{"x-ms-offer-throughput", "4000"}}).status, 201);
+    ASSERT_EQ(item("1").status, 201);
+    const auto costs = [](const Reply& reply, int status, std::string_view charge) {
+        EXPECT_EQ(reply.status, status) << reply.body;
+        EXPECT_EQ(reply.header("x-ms-request-charge"), charge) << status;
+    };
+    const std::pair<std::string, std::string> key{"x-ms-documentdb-partitionkey", R"(["a"])"};
+    const std::string docs = "/dbs/d/colls/c/docs";
+    costs(at("GET", "none"), 404, "1.00");
+    costs(at("GET", "1", {{"If-None-Match", at("GET", "1").header("etag")}}), 304, "1.00");
+    costs(server_.send("POST", docs, {key}, R"({"pk":"a"})"), 400, "1.00");
+    costs(server_.send("POST", docs, {key}, R"({"id":"x","pk":"b"})"), 400, "1.00");
+    costs(server_.send("POST", docs, {key},
+                       R"({"id":"x","pk":"a","s":")" + std::string(2'100'000, 'x') + "\"}"),
+          413, "1.00");
+    costs(item("1"), 409, "1.24");
+    costs(server_.send("PUT", docs + "/1", {key, {"If-Match", "\"no\""}}, R"({"id":"1","pk":"a"})"),
+          412, "1.24");
+    costs(at("DELETE", "none"), 404, "1.00");
+    costs(query("SELECT * FROM c WHERE"), 400, "1.00");
+    costs(server_.raw("GET", docs + "/1", {key}), 401, "0.00");
+    costs(server_.send("POST", docs, {key}, R"({"id":"2","pk":"a"})", 2), 403, "0.00");
 }
 
 TEST_F(Throughput, SharedDatabaseHasOneBudget) {
@@ -383,6 +437,34 @@ TEST_F(ServerlessAccount, OffersAreErrors) {
         HasSubstr(
             R"({"mode":"serverless","throttled":true,"physicalPartitions":[{"id":"0","throughput":5000)"));
     EXPECT_EQ(create_until_refused(), 875);
+}
+
+catalog::ThroughputSettings bursting() {
+    catalog::ThroughputSettings settings;
+    settings.burst = true;
+    return settings;
+}
+class BurstAccount : public Throughput {
+protected:
+    BurstAccount() : Throughput({}, bursting()) {}
+};
+
+/// What five idle minutes left over is spent at 3,000 RU/s; requests of a bucket have no part in
+/// it.
+TEST_F(BurstAccount, IdleTimeIsBanked) {
+    ASSERT_EQ(make().status, 201);
+    EXPECT_EQ(create_until_refused(), 70);  // nothing is banked yet: 400 RU
+    server_.clock().advance_seconds(300);
+    EXPECT_EQ(create_until_refused(), 525);  // 3,000 RU in one second
+    server_.clock().advance_seconds(1);
+    EXPECT_GT(create_until_refused(), 500);
+    ASSERT_EQ(server_
+                  .send("PUT", "/_orrery/containers/d/c/throughput-buckets", {},
+                        R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":100}]})")
+                  .status,
+              200);
+    server_.clock().advance_seconds(300);
+    EXPECT_LE(create_until_refused({{"x-ms-cosmos-throughput-bucket", "1"}}), 71);
 }
 
 /// A refused query, feed or change feed counts where it was refused.

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
-/** The change feed: pull model and processor, B70–B79. */
+/** The change feed: pull model and processor, B70–B79, B93. */
 class ChangeFeedTest {
   private static void upsert(CosmosContainer container, int i, int n) {
     String key = "k" + i % 17;
@@ -337,5 +337,33 @@ class ChangeFeedTest {
       expectOrder(second.changes());
       second.stop();
     });
+  }
+
+  @Test
+  void B93_processorOverSplitsAndMerges() throws Exception {
+    withDatabase(database -> {
+      CosmosContainer feed = add(database, definition(), 0);
+      CosmosContainer leases = add(database, leases(), 0);
+      String path = "containers/" + database.getId() + "/" + feed.getId();
+      fill(feed, 40, 1);
+      Host host = new Host("only", database, feed.getId(), leases.getId(), false);
+      eventually("the host saw all items", () -> names(host, 1));
+      JsonNode first = PartitionsTest.changeRanges(path, "split", "{'rangeId':'0','at':'bytes'}");
+      fill(feed, 40, 2);
+      eventually("the lease of the parent is replaced by two", () -> owners(leases, "only") == 2);
+      eventually("nothing is lost over the split", () -> names(host, 2));
+      JsonNode second = PartitionsTest.changeRanges(path, "split", "{'rangeId':'" + first.get("newRangeIds").get(0).asText() + "','at':'bytes'}");
+      fill(feed, 40, 3);
+      eventually("three leases", () -> owners(leases, "only") == 3);
+      PartitionsTest.changeRanges(path, "merge", "{'rangeIds':" + second.get("newRangeIds") + "}");
+      fill(feed, 40, 4);
+      eventually("nothing is lost over the merge", () -> names(host, 4));
+      expectOrder(host.changes());
+      host.stop();
+    });
+  }
+
+  private static boolean names(Host host, int n) {
+    return new TreeSet<>(host.changes().stream().map(ChangeFeedTest::name).toList()).containsAll(names(40, n));
   }
 }

@@ -52,7 +52,7 @@ class PartitionsTest {
   }
 
   /** Waits until it is done. */
-  private static JsonNode changeRanges(String path, String verb, String body) throws Exception {
+  static JsonNode changeRanges(String path, String verb, String body) throws Exception {
     int id = own("POST", path + "/" + verb, body).get("job").get("id").asInt();
     for (int i = 0; i < 600; i++) {
       Thread.sleep(50);
