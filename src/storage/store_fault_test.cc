@@ -43,12 +43,12 @@ std::string open_error(const StoreOptions& options) {
 }
 
 /// A store with `count` writes, then gone without a clean stop.
-void write_and_crash(FaultFileSystem& faults, int count) {
+void write_and_crash(FaultFileSystem& faults, int count, size_t value_bytes = 500) {
     {
         auto store = open_started(options_on(faults));
         for (int i = 0; i < count; ++i) {
             ASSERT_TRUE(put(*store, "key" + std::to_string(i),
-                            std::string(500, static_cast<char>('a' + i % 26)))
+                            std::string(value_bytes, static_cast<char>('a' + i % 26)))
                             .ok());
         }
         faults.cut_power();
@@ -141,6 +141,38 @@ TEST(StoreFaults, DamagedTailIsCut) {
         EXPECT_TRUE((*store->view()->get(Family::kItems, "key48")).has_value());
         EXPECT_FALSE((*store->view()->get(Family::kItems, "key49")).has_value());
     }
+}
+
+/// Records that lie across the borders of what is read at a time (1 MiB).
+TEST(StoreFaults, LongLogsAreCheckedToTheirEnd) {
+    constexpr size_t kRecord = 90'000;
+    constexpr int kRecords = 40;
+    FaultFileSystem faults;
+    write_and_crash(faults, kRecords, kRecord);
+    const std::string log = written_log(faults);
+    const std::string whole = faults.read(log);
+    ASSERT_GT(whole.size(), kRecord * kRecords);
+    constexpr size_t kMiB = 1 << 20;
+    for (const size_t place : {kMiB - 1, kMiB + 100, 2 * kMiB + 40'000, 3 * kMiB - 100}) {
+        std::string content = whole;
+        content[place] = static_cast<char>(content[place] ^ 1);
+        faults.write(log, content);
+        const std::string message = open_error(options_on(faults));
+        const size_t named = message.find("at byte ");
+        ASSERT_NE(named, std::string::npos) << message;
+        const size_t offset = std::stoull(message.substr(named + 8));
+        EXPECT_LE(offset, place);
+        EXPECT_GT(offset + kRecord + 1000, place);
+    }
+    std::string torn = whole;
+    torn.resize(torn.size() - 10);
+    faults.write(log, torn);
+    auto store = open_started(options_on(faults));
+    ASSERT_NE(store, nullptr);
+    for (int i = 0; i < kRecords; ++i)
+        EXPECT_EQ((*store->view()->get(Family::kItems, "key" + std::to_string(i))).has_value(),
+                  i < kRecords - 1)
+            << i;
 }
 
 TEST(StoreFaults, LostEndOfAnOlderLogIsRefused) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <vector>
 
 #include "base/bytes.h"
@@ -80,52 +81,107 @@ size_t count_starts(std::string_view content, size_t from) {
     return starts;
 }
 
-void scan(std::string_view content, ScannedLog& log) {
-    std::optional<size_t> open_record;  // where a record of several fragments begins
-    std::string batch_start;            // enough of it to find the group number
-    size_t at = 0;
-    while (at < content.size()) {
-        const size_t left = kBlockBytes - at % kBlockBytes;
-        if (left < kHeaderBytes) {
-            at += left;
-            continue;
-        }
-        const std::optional<Fragment> fragment = fragment_at(content, at);
-        const bool begins = fragment && (fragment->type == kFull || fragment->type == kFirst);
-        if (!fragment || begins == open_record.has_value()) {
-            log.damage = open_record.value_or(at);
-            log.starts_after_damage = count_starts(content, begins ? at : at + 1);
-            return;
-        }
-        if (begins) {
-            open_record = at;
-            batch_start.clear();
-        }
-        if (batch_start.size() < kBatchStartBytes)
-            batch_start.append(fragment->data.substr(0, kBatchStartBytes));
-        if (fragment->type == kFull || fragment->type == kLast) {
-            log.records.push_back({*open_record, decode_group_number(batch_start)});
-            open_record.reset();
-        }
-        at += kHeaderBytes + fragment->data.size();
+using SequentialFile = std::unique_ptr<rocksdb::FSSequentialFile>;
+
+/// Fills `buffer` from the file; what is there is shorter only at the end. nullopt: unreadable.
+std::optional<std::string_view> read_next(rocksdb::FSSequentialFile& file, std::string& buffer) {
+    size_t filled = 0;
+    while (filled < buffer.size()) {
+        rocksdb::Slice got;
+        char* const to = buffer.data() + filled;
+        if (!file.Read(buffer.size() - filled, {}, &got, to, nullptr).ok()) return std::nullopt;
+        if (got.empty()) break;
+        if (got.data() != to) std::memmove(to, got.data(), got.size());
+        filled += got.size();
     }
-    if (open_record) log.damage = open_record;
+    return std::string_view(buffer.data(), filled);
 }
 
 std::optional<std::string> read_file(rocksdb::FileSystem& fs, const std::string& path) {
     uint64_t size = 0;
-    std::unique_ptr<rocksdb::FSSequentialFile> file;
+    SequentialFile file;
     if (!fs.GetFileSize(path, {}, &size, nullptr).ok()) return std::nullopt;
     if (!fs.NewSequentialFile(path, {}, &file, nullptr).ok()) return std::nullopt;
-    std::string content;
-    std::string buffer(1 << 20, '\0');
-    while (content.size() < size) {
-        rocksdb::Slice got;
-        if (!file->Read(buffer.size(), {}, &got, buffer.data(), nullptr).ok()) return std::nullopt;
-        if (got.empty()) break;
-        content.append(got.data(), got.size());
-    }
+    std::string content(size, '\0');
+    const std::optional<std::string_view> read = read_next(*file, content);
+    if (!read) return std::nullopt;
+    content.resize(read->size());
     return content;
+}
+
+/// Goes through a log from block to block, a few of them in memory at a time.
+class LogScanner {
+public:
+    explicit LogScanner(ScannedLog& log) : log_(log) {}
+
+    /// The log's next bytes; all calls but the last bring whole blocks. False: damage was found,
+    /// and readable records may stand from search_from() on.
+    bool take(std::string_view blocks) {
+        size_t at = 0;
+        while (at < blocks.size()) {
+            const size_t left = kBlockBytes - at % kBlockBytes;
+            if (left < kHeaderBytes) {
+                at += left;
+                continue;
+            }
+            const std::optional<Fragment> fragment = fragment_at(blocks, at);
+            const bool begins = fragment && (fragment->type == kFull || fragment->type == kFirst);
+            if (!fragment || begins == open_record_.has_value()) {
+                log_.damage = open_record_.value_or(before_ + at);
+                search_from_ = before_ + (begins ? at : at + 1);
+                return false;
+            }
+            add(*fragment, before_ + at);
+            at += kHeaderBytes + fragment->data.size();
+        }
+        before_ += blocks.size();
+        return true;
+    }
+    /// After the last byte.
+    void finish() {
+        if (open_record_) log_.damage = open_record_;
+    }
+    size_t search_from() const { return search_from_; }
+
+private:
+    void add(const Fragment& fragment, size_t offset) {
+        if (!open_record_) {
+            open_record_ = offset;
+            batch_start_.clear();
+        }
+        if (batch_start_.size() < kBatchStartBytes)
+            batch_start_.append(fragment.data.substr(0, kBatchStartBytes));
+        if (fragment.type == kFull || fragment.type == kLast) {
+            log_.records.push_back({*open_record_, decode_group_number(batch_start_)});
+            open_record_.reset();
+        }
+    }
+
+    ScannedLog& log_;
+    size_t before_ = 0;                  // bytes of earlier calls
+    std::optional<size_t> open_record_;  // where a record of several fragments begins
+    std::string batch_start_;            // enough of it to find the group number
+    size_t search_from_ = 0;
+};
+
+/// False: unreadable.
+bool scan(rocksdb::FileSystem& fs, ScannedLog& log) {
+    SequentialFile file;
+    if (!fs.NewSequentialFile(log.path, {}, &file, nullptr).ok()) return false;
+    LogScanner scanner(log);
+    std::string buffer(32 * kBlockBytes, '\0');
+    while (true) {
+        const std::optional<std::string_view> blocks = read_next(*file, buffer);
+        if (!blocks) return false;
+        if (!scanner.take(*blocks)) break;
+        if (blocks->size() == buffer.size()) continue;
+        scanner.finish();
+        return true;
+    }
+    const std::optional<std::string> content = read_file(fs, log.path);
+    if (!content) return false;
+    log.starts_after_damage = count_starts(*content, scanner.search_from());
+    return true;
 }
 
 std::optional<std::vector<ScannedLog>> scan_logs(rocksdb::FileSystem& fs,
@@ -140,9 +196,7 @@ std::optional<std::vector<ScannedLog>> scan_logs(rocksdb::FileSystem& fs,
         const auto parsed = std::from_chars(name.data(), end, log.log_number);
         if (parsed.ec != std::errc() || parsed.ptr != end) continue;
         log.path = folder + "/" + name;
-        std::optional<std::string> content = read_file(fs, log.path);
-        if (!content) return std::nullopt;
-        scan(*content, log);
+        if (!scan(fs, log)) return std::nullopt;
         logs.push_back(std::move(log));
     }
     std::sort(logs.begin(), logs.end(),
