@@ -37,11 +37,12 @@ Value concat(EvalContext& context, Arguments args) {
 
 /// Whether `part` is contained in `whole`: objects by their properties, recursively; arrays match
 /// element by element when they hold objects, else only whole.
-bool contains_part(const Value& whole, const Value& part) {
+bool contains_part(EvalContext& context, const Value& whole, const Value& part) {
+    if (!context.charge()) return false;
     if (part.is_object() && whole.is_object()) {
         return std::all_of(part.members().begin(), part.members().end(), [&](const Member& m) {
             const Value other = whole.member(m.name);
-            return !other.is_undefined() && contains_part(other, m.value);
+            return !other.is_undefined() && contains_part(context, other, m.value);
         });
     }
     if (part.is_array() && whole.is_array()) {
@@ -50,7 +51,7 @@ bool contains_part(const Value& whole, const Value& part) {
                std::all_of(part.elements().begin(), part.elements().end(), [&](const Value& p) {
                    return p.is_object() &&
                           std::any_of(whole.elements().begin(), whole.elements().end(),
-                                      [&](const Value& w) { return contains_part(w, p); });
+                                      [&](const Value& w) { return contains_part(context, w, p); });
                });
     }
     return part.type() == whole.type() && json::equal(whole, part);
@@ -74,8 +75,8 @@ Value contains(EvalContext& context, Arguments args) {
     if (!context.charge(args[0].elements().size())) return {};
     if (!partial) return Value::boolean(has_element(args[0], args[1]));
     for (const Value& e : args[0].elements())
-        if (contains_part(e, args[1])) return Value::boolean(true);
-    return Value::boolean(false);
+        if (contains_part(context, e, args[1])) return Value::boolean(true);
+    return context.failed() ? Value() : Value::boolean(false);
 }
 
 /// Three-valued OR (Any) or AND over the values.

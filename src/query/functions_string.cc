@@ -24,6 +24,12 @@ Value make_string(EvalContext& context, std::string_view text) {
     return Value::string(context.arena->copy(text));
 }
 
+/// Counts the work of reading so many bytes of text.
+bool charge_text(EvalContext& context, size_t bytes) {
+    constexpr size_t kBytesPerUnit = 64;
+    return bytes < kBytesPerUnit || context.charge(bytes / kBytesPerUnit);
+}
+
 /// A count argument: whole part, clipped to what a string can have; nullopt for NaN.
 std::optional<int64_t> count_argument(const Value& v) {
     if (!v.is_number() || std::isnan(v.as_double())) return std::nullopt;
@@ -48,7 +54,7 @@ Value concat(EvalContext& context, Arguments args) {
 // --- comparisons with an optional "ignore case" argument ----------------------------------------
 
 bool contains(std::string_view s, std::string_view t) {
-    return s.find(t) != std::string_view::npos;
+    return find_text(s, t) != std::string_view::npos;
 }
 bool starts(std::string_view s, std::string_view t) {
     return s.starts_with(t);
@@ -77,6 +83,7 @@ Value compare(EvalContext& context, Arguments args) {
     }
     const std::string_view s = args[0].as_string();
     const std::string_view t = args[1].as_string();
+    if (!charge_text(context, s.size())) return {};
     if (!ignore_case) return Value::boolean(P(s, t));
     if (!context.may_allocate(s.size() + t.size())) return {};
     return Value::boolean(test_ignoring_case(context, P, s, t));
@@ -94,6 +101,7 @@ Value contains_terms(EvalContext& context, Arguments args) {
             continue;
         }
         const std::string_view t = term.as_string();
+        if (!charge_text(context, s.size())) return {};
         if (IgnoreCase && !context.may_allocate(s.size() + t.size())) return {};
         const bool hit = IgnoreCase ? test_ignoring_case(context, contains, s, t) : contains(s, t);
         if (hit == Any) return Value::boolean(Any);
@@ -103,8 +111,9 @@ Value contains_terms(EvalContext& context, Arguments args) {
 
 // --- positions ----------------------------------------------------------------------------------
 
-Value index_of(EvalContext&, Arguments args) {
+Value index_of(EvalContext& context, Arguments args) {
     if (!args[0].is_string() || !args[1].is_string()) return {};
+    if (!charge_text(context, args[0].as_string().size())) return {};
     const std::string_view s = args[0].as_string();
     size_t from = 0;
     if (args.size() == 3) {
@@ -114,13 +123,14 @@ Value index_of(EvalContext&, Arguments args) {
         if (position > text_length(s)) return Value::integer(-1);
         from = text_offset(s, position);
     }
-    const size_t at = s.find(args[1].as_string(), from);
+    const size_t at = find_text(s, args[1].as_string(), from);
     if (at == std::string_view::npos) return Value::integer(-1);
     return Value::integer(static_cast<int64_t>(text_position(s, at)));
 }
 
-Value last_index_of(EvalContext&, Arguments args) {
+Value last_index_of(EvalContext& context, Arguments args) {
     if (!args[0].is_string() || !args[1].is_string()) return {};
+    if (!charge_text(context, args[0].as_string().size())) return {};
     std::string_view s = args[0].as_string();
     if (args.size() == 3) {
         const auto last = count_argument(args[2]);
@@ -128,7 +138,7 @@ Value last_index_of(EvalContext&, Arguments args) {
         if (*last < 0) return Value::integer(-1);
         s = s.substr(0, text_offset(s, static_cast<size_t>(*last) + 1));
     }
-    const size_t at = s.rfind(args[1].as_string());
+    const size_t at = find_last_text(s, args[1].as_string());
     if (at == std::string_view::npos) return Value::integer(-1);
     return Value::integer(static_cast<int64_t>(text_position(s, at)));
 }
@@ -167,6 +177,7 @@ using Transformation = std::string_view (*)(std::string_view, json::Arena&);
 template <Transformation F>
 Value transform(EvalContext& context, Arguments args) {
     if (!args[0].is_string() || !context.may_allocate(args[0].as_string().size() * 2)) return {};
+    if (!charge_text(context, args[0].as_string().size())) return {};
     return Value::string(F(args[0].as_string(), *context.arena));
 }
 
@@ -184,9 +195,11 @@ Value replace(EvalContext& context, Arguments args) {
     const std::string_view find = args[1].as_string();
     const std::string_view by = args[2].as_string();
     if (find.empty()) return args[0];
+    if (!charge_text(context, s.size())) return {};
     std::string out;
     size_t from = 0;
-    for (size_t at = s.find(find); at != std::string_view::npos; at = s.find(find, from)) {
+    for (size_t at = find_text(s, find); at != std::string_view::npos;
+         at = find_text(s, find, from)) {
         out.append(s, from, at - from);
         out += by;
         from = at + find.size();
@@ -228,11 +241,12 @@ Value split(EvalContext& context, Arguments args) {
     if (!all_strings(args)) return {};
     const std::string_view s = args[0].as_string();
     const std::string_view separator = args[1].as_string();
+    if (!charge_text(context, s.size())) return {};
     std::vector<Value> parts;
     size_t from = 0;
     if (!separator.empty()) {
-        for (size_t at = s.find(separator); at != std::string_view::npos;
-             at = s.find(separator, from)) {
+        for (size_t at = find_text(s, separator); at != std::string_view::npos;
+             at = find_text(s, separator, from)) {
             parts.push_back(Value::string(s.substr(from, at - from)));
             from = at + separator.size();
         }
@@ -243,7 +257,7 @@ Value split(EvalContext& context, Arguments args) {
 }
 
 Value regex(EvalContext& context, Arguments args) {
-    if (!all_strings(args)) return {};
+    if (!all_strings(args) || !charge_text(context, args[0].as_string().size())) return {};
     return to_value(regex_match(context, args[0].as_string(), args[1].as_string(),
                                 args.size() == 3 ? args[2].as_string() : std::string_view()));
 }

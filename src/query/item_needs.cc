@@ -1,7 +1,10 @@
 #include "query/item_needs.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
+
+#include "base/limits.h"
 
 namespace orrery::query {
 namespace {
@@ -67,7 +70,8 @@ private:
     void add(const Expr& path) {
         json::MemberPath names;
         for (const ast::Step& step : path.steps) {
-            if (!step.is_name()) break;
+            // Items end before that, and what is selected is walked by recursion.
+            if (!step.is_name() || names.size() > orrery::limits::kNestingDepthMax) break;
             names.emplace_back(step.name);
         }
         if (names.empty()) {
@@ -85,8 +89,7 @@ private:
     }
 
     void add_names(json::MemberPath names) {
-        if (std::find(needs_.paths.begin(), needs_.paths.end(), names) == needs_.paths.end())
-            needs_.paths.push_back(std::move(names));
+        if (known_.insert(names).second) needs_.paths.push_back(std::move(names));
     }
 
     void expr(const Expr& e) {
@@ -106,6 +109,7 @@ private:
 
     ItemNeeds& needs_;
     const ComputedNeeds& computed_;
+    std::set<json::MemberPath> known_;
     std::vector<std::string_view> names_;
 };
 

@@ -104,7 +104,7 @@ bool LikePattern::matches(std::string_view text) const {
         case Shape::kSuffix:
             return text.ends_with(literal_);
         case Shape::kContains:
-            return text.find(literal_) != std::string_view::npos;
+            return find_text(text, literal_) != std::string_view::npos;
         case Shape::kGeneral:
             break;
     }

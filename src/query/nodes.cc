@@ -313,17 +313,30 @@ Truth InNode::test(EvalContext& context) const {
     return negated_ ? negate(result) : result;
 }
 
+namespace {
+
+/// Counts what a match can take. One with wildcards inside compares the text with the pattern at
+/// every place if both are alike everywhere; others are searches.
+bool charge_match(EvalContext& context, std::string_view text, std::string_view pattern) {
+    constexpr size_t kStepsPerUnit = 64;
+    const bool inside = pattern.size() > 2 &&
+                        (pattern.find_first_of("_[") != std::string_view::npos ||
+                         pattern.substr(1, pattern.size() - 2).find('%') != std::string_view::npos);
+    const uint64_t steps = text.size() * (inside ? pattern.size() : 1);
+    return steps < kStepsPerUnit || context.charge(steps / kStepsPerUnit);
+}
+
+}  // namespace
+
 Truth LikeNode::test(EvalContext& context) const {
     const Value v = value_->eval(context);
     if (!v.is_string()) return Truth::kUndefined;
-    bool matched = false;
-    if (compiled_ != nullptr) {
-        matched = compiled_->matches(v.as_string());
-    } else {
-        const Value pattern = pattern_->eval(context);
-        if (!pattern.is_string()) return Truth::kUndefined;
-        matched = LikePattern(pattern.as_string(), escape_).matches(v.as_string());
-    }
+    const Value pattern = pattern_->eval(context);
+    if (!pattern.is_string()) return Truth::kUndefined;
+    if (!charge_match(context, v.as_string(), pattern.as_string())) return Truth::kUndefined;
+    const bool matched = compiled_ != nullptr
+                             ? compiled_->matches(v.as_string())
+                             : LikePattern(pattern.as_string(), escape_).matches(v.as_string());
     return matched != negated_ ? Truth::kTrue : Truth::kFalse;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "json/parse.h"
+#include "json/select.h"
 #include "json/write.h"
 #include "query/limits.h"
 
@@ -253,6 +254,78 @@ TEST_F(QueryTest, WorkIsBounded) {
         "REPLACE(REPLACE(REPLICATE('a', 10000), 'a', REPLICATE('b', 10000)), 'b', REPLICATE('c', "
         "9999))";
     EXPECT_NE(run("SELECT VALUE " + bomb).find("too large"), std::string::npos);
+}
+
+/// Texts that are alike everywhere, which a naive search compares at every place.
+TEST_F(QueryTest, SearchesInTextAreBounded) {
+    const std::string text(1'000'000, 'a');
+    const std::string part(250'000, 'a');
+    const std::string items = R"([{"t":")" + text + R"(","l":)" + [] {
+        std::string list = "[0";
+        for (int i = 0; i < 50'000; ++i) list += ",1";
+        return list + "]}]";
+    }();
+    const auto about = [&](const std::string& expression) {
+        return run("SELECT VALUE " + expression + " FROM c", items);
+    };
+    EXPECT_EQ(about("CONTAINS(c.t, '" + part + "b')"), "[false]");
+    EXPECT_EQ(about("CONTAINS(c.t, '" + part + "b" + part + "')"), "[false]");
+    EXPECT_EQ(about("CONTAINS(c.t, '" + part + "')"), "[true]");
+    EXPECT_EQ(about("INDEX_OF(c.t, 'b" + part + "')"), "[-1]");
+    EXPECT_EQ(about("LASTINDEXOF(c.t, 'b" + part + "')"), "[-1]");
+    EXPECT_EQ(about("LASTINDEXOF(c.t, '" + part + "b')"), "[-1]");
+    EXPECT_EQ(about("LASTINDEXOF(c.t, '" + part + "')"), "[750000]");
+    EXPECT_EQ(about("INDEX_OF(c.t, '" + part + "', 3)"), "[3]");
+    EXPECT_EQ(about("LENGTH(REPLACE(c.t, '" + part + "', 'b'))"), "[4]");
+    EXPECT_EQ(about("ARRAY_LENGTH(STRINGSPLIT(c.t, '" + part + "'))"), "[5]");
+    EXPECT_EQ(about("LENGTH(TRIM(c.t, '" + part + "b'))"), "[0]");
+    EXPECT_EQ(about("c.t LIKE '%" + part + "b%'"), "[false]");
+    EXPECT_EQ(about("c.t LIKE '%a_a%'"), "[true]");
+    EXPECT_NE(about("c.t LIKE '%" + part + "_b%'").find("too much work"), std::string::npos);
+    EXPECT_NE(about("'" + part + "' LIKE '%" + part.substr(9) + "_b%'").find("too much work"),
+              std::string::npos);
+    // Many searches of one large text.
+    const std::string many = "SELECT VALUE COUNT(1) FROM c JOIN x IN c.l WHERE ";
+    for (const char* each :
+         {"CONTAINS(c.t, CONCAT('b', TOSTRING(x)))", "LENGTH(UPPER(c.t)) = x", "c.t LIKE '%_b'",
+          "RegexMatch(c.t, 'b$')", "INDEX_OF(c.t, 'b') = x", "CONTAINS(c.t, 'B', true)",
+          "REPLACE(c.t, 'b', 'c') = 'x'", "CONTAINS_ANY_CS(c.t, 'b', 'd')"})
+        EXPECT_NE(run(many + each, items).find("too "), std::string::npos) << each;
+}
+
+/// Deeper than any item is.
+TEST_F(QueryTest, LongPathsEnd) {
+    std::string path = "c";
+    for (int i = 0; i < 200'000; ++i) path += ".a";
+    EXPECT_EQ(run("SELECT VALUE " + path + " FROM c", R"([{"a":{"a":1}}])"), "[]");
+    const auto query = compiled("SELECT VALUE " + path + " FROM c");
+    ASSERT_EQ(query->needs().paths.size(), 1U);
+    EXPECT_LE(query->needs().paths[0].size(), 200U);
+    std::string deep = "7";
+    std::string to_it = "c";
+    for (int i = 0; i < 127; ++i) {
+        deep = R"({"a":)" + deep + "}";
+        to_it += ".a";
+    }
+    const auto reachable = compiled("SELECT VALUE " + to_it + " FROM c");
+    const json::Selection& selection = reachable->selection();
+    auto selected = json::parse_selected(deep, selection, arena_);
+    ASSERT_TRUE(selected.ok());
+    std::vector<Value> rows;
+    ASSERT_TRUE(run_item(*reachable, bound(*reachable), *selected, arena_, rows).ok());
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].as_double(), 7);
+}
+
+TEST_F(QueryTest, PartialMatchesAreBounded) {
+    std::string list = "[{\"k\":0}";
+    for (int i = 1; i < 8000; ++i) list += ",{\"k\":" + std::to_string(i) + "}";
+    const std::string items = "[{\"o\":" + list + "]}]";
+    EXPECT_NE(run("SELECT VALUE ARRAY_CONTAINS([c.o], c.o.missing ?? c.o, true) FROM c", items),
+              "");
+    EXPECT_NE(run("SELECT VALUE ARRAY_CONTAINS([ARRAY_CONCAT(c.o, [{}])], c.o, true) FROM c", items)
+                  .find("too much work"),
+              std::string::npos);
 }
 
 // --- point candidates ---------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "query/text.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "query/case_table.h"
 #include "query/choices.h"
@@ -150,6 +151,26 @@ std::string_view text_slice(std::string_view text, size_t start, size_t count, j
     return arena.copy(out);
 }
 
+namespace {
+/// Up to here a search that compares the part at every place is good enough.
+constexpr size_t kShortPartBytes = 32;
+}  // namespace
+
+size_t find_text(std::string_view text, std::string_view part, size_t from) {
+    if (part.size() < kShortPartBytes) return text.find(part, from);
+    if (from >= text.size()) return std::string_view::npos;
+    const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
+    if (found == nullptr) return std::string_view::npos;
+    return static_cast<size_t>(static_cast<const char*>(found) - text.data());
+}
+
+size_t find_last_text(std::string_view text, std::string_view part) {
+    if (part.size() < kShortPartBytes) return text.rfind(part);
+    const std::string backwards(text.rbegin(), text.rend());
+    const size_t at = find_text(backwards, std::string(part.rbegin(), part.rend()));
+    return at == std::string_view::npos ? at : text.size() - at - part.size();
+}
+
 char32_t upper_case(char32_t c) {
     if (c < 0x80) return c >= 'a' && c <= 'z' ? c - 32 : c;
     return mapped(kToUpper, c);
@@ -192,8 +213,11 @@ std::string_view trim_white_space(std::string_view text, TrimEnds ends) {
 }
 
 std::string_view trim_characters(std::string_view text, std::string_view set, TrimEnds ends) {
-    const std::u32string characters = decode_utf8(set);
-    return trim(text, ends, [&](char32_t c) { return characters.find(c) != std::u32string::npos; });
+    std::u32string characters = decode_utf8(set);
+    std::sort(characters.begin(), characters.end());
+    return trim(text, ends, [&](char32_t c) {
+        return std::binary_search(characters.begin(), characters.end(), c);
+    });
 }
 
 }  // namespace orrery::query
