@@ -14,6 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 cache=${ORRERY_SDK_CACHE:-$root/build/sdk}
 server=${ORRERY_BIN:-$root/build/orrery}
+export ORRERY_BIN=$server # for tests that restart a server of their own
 TLS_SUBSET='(B01|B02|B04|B06|B17|B19|B25|B34|B39|B42|B53|W01|W02|W10|W25|W31|W80|W81|W83|W84|W85|W87|W96)'
 
 suites=() http=1 tls=0 endpoint="" only=""

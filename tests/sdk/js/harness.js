@@ -42,7 +42,8 @@ export function withContainer(body, definition = {}) {
 }
 
 /// One behaviour of BEHAVIOURS.md; the number leads the name so that subsets can be chosen by pattern.
-export const behaviour = (number, title, body) => test(`${number} ${title}`, { timeout: 300_000 }, body);
+export const behaviour = (number, title, ...rest) =>
+  test(`${number} ${title}`, { timeout: 300_000, ...(rest.length > 1 ? rest[0] : {}) }, rest.at(-1));
 
 /// The operation must fail with this HTTP status (and sub-status); returns the error.
 export async function rejects(promise, status, substatus) {
