@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <random>
@@ -40,6 +41,7 @@ public:
         member("o", 70, object(2));
         member("ü", 40, value(1));
         member("q\\\"t", 20, value(0));
+        member("g", 45, chance(90) ? geometry() : value(1));
         if (with_ttl) member("ttl", 50, one_of({"1", "5", "20", "-1", "100"}));
         return out + "}";
     }
@@ -53,6 +55,12 @@ public:
 
     Query query(bool composites) {
         parameters_.clear();
+        Query out;
+        if (chance(4)) {
+            out.text = chance(50) ? distinct_count() : over_subquery();
+            out.parameters = parameter_list();
+            return out;
+        }
         join_ = chance(20);
         std::string text = "SELECT ";
         std::string tail;
@@ -65,13 +73,12 @@ public:
             tail = rows(text, composites);
         }
         text += " FROM c";
-        if (join_) text += chance(80) ? " JOIN t IN c.arr" : " JOIN t IN c.o.l";
+        if (join_) text += join();
         if (chance(6)) {
             text += " WHERE " + pinned();
         } else if (chance(85)) {
             text += " WHERE " + condition(2);
         }
-        Query out;
         out.text = text + tail;
         out.parameters = parameter_list();
         return out;
@@ -102,7 +109,13 @@ public:
     std::string policy(bool& composites, bool& complete) {
         composites = false;
         complete = false;
-        switch (below(8)) {
+        switch (below(10)) {
+            case 8:
+                complete = true;
+                return R"({"spatialIndexes":[{"path":"/g/*"},{"path":"/arr/*","types":["Point"]}]})";
+            case 9:
+                return R"({"includedPaths":[{"path":"/b/?"},{"path":"/o/p/?"}],"excludedPaths":[{"path":"/*"}],)"
+                       R"("spatialIndexes":[{"path":"/g/?","types":["Point","Polygon"]}]})";
             case 0:
                 return R"({"indexingMode":"none","automatic":false})";
             case 1:
@@ -178,11 +191,37 @@ private:
             if (out.size() > 1) out += ',';
             if (chance(40)) {
                 out += R"({"k":)" + std::to_string(below(3)) + R"(,"v":)" + scalar() + "}";
+            } else if (chance(8)) {
+                out += geometry();
             } else {
                 out += value(depth);
             }
         }
         return out + "]";
+    }
+    /// About a few places, so that they meet; some are not valid.
+    std::string geometry() {
+        const std::string at = one_of({"10", "10.001", "10.5", "-179.999", "0"});
+        const std::string up = one_of({"48", "48.001", "48.2", "0", "89.9"});
+        const std::string point = "[" + at + "," + up + "]";
+        switch (below(8)) {
+            case 0:
+                return R"({"type":"LineString","coordinates":[)" + point + ",[10.2,48.1]]}";
+            case 1:
+            case 2: {
+                const std::string side = one_of({"0.0005", "0.1", "1"});
+                const std::string east = std::to_string(std::stod(at) + std::stod(side));
+                const std::string north =
+                    std::to_string(std::min(90.0, std::stod(up) + std::stod(side)));
+                return R"({"type":"Polygon","coordinates":[[)" + point + ",[" + east + "," + up +
+                       "],[" + east + "," + north + "],[" + at + "," + north + "]," + point + "]]}";
+            }
+            case 3:
+                return one_of({R"({"type":"Point","coordinates":[10,91]})", R"({"type":"Point"})",
+                               R"({"type":"Circle","coordinates":[1,2]})"});
+            default:
+                return R"({"type":"Point","coordinates":)" + point + "}";
+        }
     }
     std::string object(int depth) {
         std::string out = R"({"p":)" + (chance(70) ? std::to_string(below(4)) : value(depth));
@@ -243,7 +282,9 @@ private:
 
     std::string condition(int depth) {
         if (depth > 0 && chance(45)) {
-            switch (below(5)) {
+            switch (below(6)) {
+                case 5:
+                    return twisted(depth - 1);
                 case 0:
                     return "NOT (" + condition(depth - 1) + ")";
                 case 1:
@@ -255,8 +296,114 @@ private:
         }
         return predicate();
     }
+    /// Truth values as values.
+    std::string twisted(int depth) {
+        const std::string inner = "(" + condition(depth) + ")";
+        switch (below(6)) {
+            case 0:
+                return "(" + inner + one_of({" = ", " != "}) +
+                       one_of({"true", "false", "null", "undefined", "1"}) + ")";
+            case 1:
+                return "(" + inner + " ? " + condition(depth) + " : " + condition(depth) + ")";
+            case 2:
+                return "IIF(" + inner + ", " + predicate() + ", " + one_of({"true", "false"}) + ")";
+            case 3:
+                return "(" + inner + " ?? " + one_of({"true", "false"}) + ")";
+            case 4:
+                return "NOT " + inner;
+            default:
+                return inner + one_of({" IN (true)", " IN (true, null)", " IN (false, 1)"});
+        }
+    }
+    /// A filter by where things are.
+    std::string spatial() {
+        const std::string where = chance(85) ? "c.g" : path();
+        const std::string other = constant(geometry());
+        const bool swapped = chance(30);
+        const std::string pair =
+            "(" + (swapped ? other : where) + ", " + (swapped ? where : other) + ")";
+        switch (below(5)) {
+            case 0:
+                return "ST_WITHIN" + pair;
+            case 1:
+                return "ST_INTERSECTS" + pair;
+            case 2:
+                return "ST_ISVALID(" + where + ")";
+            default:
+                return "ST_DISTANCE" + pair + ' ' + one_of({"<", "<=", "<", ">", "="}) + ' ' +
+                       one_of({"0", "1", "150", "30000", "2e7", "-1"});
+        }
+    }
+    /// Conditions inside an item's arrays.
+    std::string over_elements() {
+        const std::string list = one_of({"c.arr", "c.o.l", "c.a"});
+        const std::string element = one_of({"x", "x.k", "x.v"});
+        switch (below(6)) {
+            case 0:
+                return "(SELECT VALUE COUNT(1) FROM x IN " + list + " WHERE " + element + ' ' +
+                       comparison() + ' ' + literal() + ") " + comparison() + ' ' +
+                       std::to_string(below(3));
+            case 1:
+                return "EXISTS(SELECT VALUE x FROM x IN " + list + " WHERE " + element + " = " +
+                       one_of({"c.b", "c.n", "c.o.p", "c.s"}) + ")";
+            case 2:
+                return "ARRAY_LENGTH(ARRAY(SELECT VALUE " + element + " FROM x IN " + list + ")) " +
+                       comparison() + ' ' + std::to_string(below(3));
+            case 3:
+                return "EXISTS(SELECT x FROM x IN " + list + " WHERE " + element + ' ' +
+                       comparison() + ' ' + literal() + " AND c.b " + comparison() + ' ' +
+                       std::to_string(below(6)) + ")";
+            case 4:
+                return "NOT EXISTS(SELECT VALUE " + element + " FROM x IN " + list + ")";
+            default:
+                return "(SELECT VALUE " + one_of({"MIN", "MAX", "SUM"}) + "(x) FROM x IN " + list +
+                       ") " + comparison() + ' ' + literal();
+        }
+    }
+    /// Other functions that the index serves, or nearly serves.
+    std::string function_call() {
+        switch (below(12)) {
+            case 0:
+                return "ARRAY_CONTAINS([" + literal() + ", " + literal() + "], " + path() + ")";
+            case 1:
+                return one_of({"ARRAY_CONTAINS_ANY(", "ARRAY_CONTAINS_ALL("}) + path() + ", " +
+                       literal() + ", " + literal() + ")";
+            case 2:
+                return one_of({"CONTAINS_ANY_CI(", "CONTAINS_ALL_CS(", "CONTAINS_ANY_CS("}) +
+                       path() + ", " + string() + ", " + string() + ")";
+            case 3:
+                return "LEFT(" + path() + ", " + std::to_string(below(4)) + ") = " + string();
+            case 4:
+                return "SUBSTRING(" + path() + ", " + std::to_string(below(2)) +
+                       ", 2) = " + string();
+            case 5:
+                return path() + " LIKE " +
+                       one_of({"'x#%y' ESCAPE '#'", "'ab!%' ESCAPE '!'", "'a%' ESCAPE 'a'",
+                               "'%#_%' ESCAPE '#'"});
+            case 6:
+                return "TOSTRING(" + path() + ") = " + one_of({"'1'", "'true'", "'abc'", "'null'"});
+            case 7:
+                return "LOWER(" + path() + ") " + comparison() + ' ' + string();
+            case 8:
+                return path() + " BETWEEN " + path() + " AND " + literal();
+            case 9:
+                return "(" + path() + " ?? " + literal() + ") " + comparison() + ' ' + literal();
+            case 10:
+                return "INDEX_OF(" + path() + ", " + string() + ") " + comparison() + " 0";
+            default:
+                return one_of({"ROUND(", "FLOOR(", "ABS(", "SIGN("}) + path() + ") " +
+                       comparison() + ' ' + std::to_string(below(4));
+        }
+    }
     std::string predicate() {
-        switch (below(24)) {
+        switch (below(28)) {
+            case 24:
+                return spatial();
+            case 25:
+                return over_elements();
+            case 26:
+            case 27:
+                return function_call();
             case 0:
             case 1:
             case 2:
@@ -350,8 +497,46 @@ private:
                 return one_of({"SUM(c.n)", "SUM(c.n)", "AVG(c.n)"});
             case 5:
                 return "COUNTIF(" + predicate() + ")";
+            case 6:
+                if (chance(30)) return one_of({"MAKESET(", "MAKELIST("}) + path() + ")";
+                [[fallthrough]];
             default:
                 return one_of({"MIN(", "MAX("}) + path() + ")";
+        }
+    }
+    std::string join() {
+        switch (below(8)) {
+            case 0:
+                return " JOIN t IN c.o.l";
+            case 1:
+                return " JOIN u IN c.arr JOIN t IN c.o.l";
+            case 2:
+                return " JOIN (SELECT VALUE x FROM x IN c.arr WHERE x " + comparison() + ' ' +
+                       literal() + ") AS t";
+            case 3:
+                return " JOIN t IN (SELECT VALUE c.arr)";
+            case 4:
+                return " JOIN c.o.p AS t";
+            default:
+                return " JOIN t IN c.arr";
+        }
+    }
+    std::string distinct_count() {
+        join_ = false;
+        return "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE " + item_path() + " FROM c" +
+               (chance(50) ? " WHERE " + condition(1) : "") + ")";
+    }
+    /// Rows of a subquery, and elements, as the first source.
+    std::string over_subquery() {
+        join_ = false;
+        switch (below(3)) {
+            case 0:
+                return "SELECT VALUE s FROM (SELECT VALUE c FROM c WHERE " + condition(1) +
+                       ") s WHERE s.b " + comparison() + ' ' + std::to_string(below(6));
+            case 1:
+                return "SELECT VALUE t FROM t IN c.arr WHERE t " + comparison() + ' ' + literal();
+            default:
+                return "SELECT * FROM c.o" + std::string(chance(50) ? " WHERE o.p = 1" : "");
         }
     }
     std::string aggregates() {
@@ -364,7 +549,10 @@ private:
     std::string group_by(std::string& select) {
         std::vector<std::string> keys;
         for (uint64_t n = chance(80) ? 1 : 2; n > 0; --n) {
-            const std::string key = item_path();
+            const std::string key =
+                chance(80) ? item_path()
+                           : one_of({"UPPER(c.s)", "c.b % 2", "IS_DEFINED(c.a)", "{\"x\": c.b}",
+                                     "LEFT(c.s, 1)", "[c.n, c.b]", "c.b > 2"});
             if (keys.empty() || keys[0] != key) keys.push_back(key);
         }
         std::string clause = " GROUP BY ";
@@ -378,6 +566,7 @@ private:
         }
         for (uint64_t n = below(3); n > 0; --n)
             select += ", " + aggregate() + " AS x" + std::to_string(n);
+        if (chance(10)) select = "SELECT VALUE " + (chance(50) ? keys[0] : aggregate());
         return clause + (chance(15) ? window() : "");
     }
     std::string projection() {
@@ -391,7 +580,11 @@ private:
             case 4:
                 return "VALUE " +
                        one_of({"c.b + 1", "[c.a, c.b]", "c.s || '!'", "{\"x\": c.o.p, \"y\": c.s}",
-                               "ARRAY(SELECT VALUE x FROM x IN c.arr WHERE IS_NUMBER(x))", "c.id"});
+                               "ARRAY(SELECT VALUE x FROM x IN c.arr WHERE IS_NUMBER(x))", "c.id",
+                               "(SELECT VALUE COUNT(1) FROM x IN c.arr)", "c.b ? c.a : c.s",
+                               "c.missing ?? c.b", "EXISTS(SELECT VALUE x FROM x IN c.arr)",
+                               "ST_DISTANCE(c.g, {\"type\": \"Point\", \"coordinates\": [10, 48]})",
+                               "OBJECTTOARRAY(c.o)", "SETUNION(c.arr, c.o.l)", "TOSTRING(c.a)"});
             default: {
                 std::string out = "c.id";
                 for (uint64_t n = below(3); n > 0; --n)
@@ -401,15 +594,15 @@ private:
         }
     }
     std::string window() {
-        return " OFFSET " + std::to_string(below(6)) + " LIMIT " +
-               std::to_string(chance(10) ? 0 : below(12) + 1);
+        return " OFFSET " + constant(std::to_string(below(6))) + " LIMIT " +
+               constant(std::to_string(chance(10) ? 0 : below(12) + 1));
     }
     std::string rows(std::string& select, bool composites) {
         const bool distinct = chance(15);
         const bool ordered = chance(45);
         const bool top = chance(15);
         if (distinct) select += "DISTINCT ";
-        if (top) select += "TOP " + std::to_string(below(8)) + " ";
+        if (top) select += "TOP " + constant(std::to_string(below(8))) + " ";
         std::string tail;
         if (ordered) {
             if (composites && chance(50)) {
@@ -421,7 +614,7 @@ private:
             }
         }
         select += projection();
-        if (!top && chance(20)) tail += window();
+        if (chance(top ? 5 : 20)) tail += window();
         return tail;
     }
 

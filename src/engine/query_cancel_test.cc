@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/query_test_support.h"
+
+// A query for which nobody waits any more ends soon after that is known, whatever it is doing.
+namespace orrery::engine {
+namespace {
+
+using testing_support::QueryContainer;
+using testing_support::QueryContainerSpec;
+using testing_support::TestEngine;
+
+struct Ended {
+    size_t polls = 0;  ///< how often the query looked whether somebody waits
+    bool ok = false;
+    int status = 0;
+};
+
+/// Runs a page of everything; the client leaves at the given look.
+Ended run(TestEngine& engine, const QueryContainer& container, const std::string& text,
+          size_t leaves_at) {
+    Ended ended;
+    QueryRequest request;
+    request.text = text;
+    request.items_max = testing_support::kUnlimitedPage;
+    request.cancelled = [&] { return ++ended.polls >= leaves_at; };
+    auto answer = engine.engine().query(container.container(), request);
+    ended.ok = answer.ok();
+    if (!answer.ok()) ended.status = answer.error().http_status;
+    return ended;
+}
+
+TEST(QueryCancel, StopsInEveryKindOfPlan) {
+    TestEngine engine;
+    QueryContainerSpec spec;
+    spec.indexing_policy =
+        R"({"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/plain/?"}],)"
+        R"("compositeIndexes":[[{"path":"/a","order":"ascending"},{"path":"/n","order":"ascending"}]]})";
+    auto container = QueryContainer::create(engine, spec);
+    ASSERT_TRUE(container.has_value());
+    for (int i = 0; i < 6000; ++i) {
+        const std::string n = std::to_string(i);
+        ASSERT_TRUE(container->upsert(R"({"id":")" + n + R"(","n":)" + n + R"(,"plain":)" + n +
+                                      R"(,"a":)" + std::to_string(i % 7) + R"(,"l":[1,2,3]})"));
+    }
+    for (const char* text : {
+             "SELECT * FROM c WHERE c.plain >= 0",                      // a scan
+             "SELECT VALUE c.plain FROM c WHERE c.n >= 0",              // by the index
+             "SELECT c.id, x FROM c JOIN x IN c.l",                     // rows of arrays
+             "SELECT VALUE c.plain FROM c ORDER BY c.n",                // in the index's order
+             "SELECT VALUE c.plain FROM c ORDER BY c.a, c.n",           // of a composite index
+             "SELECT VALUE c.plain FROM c WHERE c.a = 3 ORDER BY c.n",  // perhaps sorted
+             "SELECT c.plain, COUNT(1) AS k FROM c GROUP BY c.plain",   // groups
+             "SELECT DISTINCT VALUE c.plain FROM c",                    // distinct rows
+             "SELECT VALUE SUM(c.plain) FROM c",                        // an aggregate of all
+         }) {
+        const Ended whole = run(engine, *container, text, SIZE_MAX);
+        EXPECT_TRUE(whole.ok) << text;
+        EXPECT_GT(whole.polls, 3U) << text << " never looks";
+        const Ended left = run(engine, *container, text, 2);
+        EXPECT_FALSE(left.ok) << text;
+        EXPECT_EQ(left.status, 408) << text;
+        // A look per loop that it was in, not the rest of the work.
+        EXPECT_LT(left.polls, 12U) << text;
+        EXPECT_LT(left.polls, whole.polls + 3) << text;
+    }
+    container->drop();
+}
+
+}  // namespace
+}  // namespace orrery::engine
