@@ -31,6 +31,18 @@ TEST(Functions, ValuesGoInAndOut) {
                                    "\"text\"", "\"\\ud83d\\ude00\"", "[]", "{}"})
         EXPECT_NE(call("function (x) { return x; }", "[" + std::string(value) + "]"), "undefined")
             << value;
+    // Names are names, whatever they look like.
+    for (std::string_view object :
+         {R"({"é":1,"0":{"1":[[],[{}]]},"":2,"a b":"ü"})", R"({"__proto__":{"x":1}})",
+          R"({"toString":1,"constructor":{"prototype":null},"length":-1})"})
+        EXPECT_EQ(call("function (x) { return JSON.stringify(x) === JSON.stringify(JSON.parse('" +
+                           std::string(object) + "')) && Object.keys(x).length > 0; }",
+                       "[" + std::string(object) + "]"),
+                  "true")
+            << object;
+    EXPECT_EQ(call("function (x) { return [x.length, x instanceof Array, x[1].b.c]; }",
+                   R"([[7,{"b":{"c":[]}}]])"),
+              "[2,true,[]]");
     EXPECT_EQ(call("function (a, b) { return a + b; }", "[1,2]"), "3");
     EXPECT_EQ(call("function (a, b) { return typeof b; }", "[1]"), R"("undefined")");
     for (std::string_view nothing :
