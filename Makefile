@@ -17,6 +17,7 @@ help:
 	@echo "make crash-test  kill -9 while writing, and while partitions split, restart, verify (ROUNDS=20 SPLIT_ROUNDS=10)"
 	@echo "make disk-test   fill a small disk, restart, verify (needs root)"
 	@echo "make fuzz        short fuzzing runs (FUZZ_SECONDS=20 each)"
+	@echo "make differential  random queries, every plan against the evaluator (DIFFERENTIAL_SECONDS=120)"
 	@echo "make bench       measure against nginx, PostgreSQL, raw RocksDB; writes docs/benchmarks*.md"
 	@echo "make format lint check-layers"
 
@@ -63,6 +64,14 @@ FUZZ_SECONDS ?= 20
 fuzz:
 	@tools/install_deps.sh sanitizers
 	tests/fuzz/run.sh $(FUZZ_SECONDS)
+
+# Random items, policies and queries: every plan against the evaluator. Hours: DIFFERENTIAL_SECONDS=36000.
+DIFFERENTIAL_SECONDS ?= 120
+.PHONY: differential
+differential: build/build.ninja
+	ninja -C build -j $(JOBS) engine_test
+	ORRERY_DIFFERENTIAL_SECONDS=$(DIFFERENTIAL_SECONDS) ORRERY_DIFFERENTIAL_SEED=$$(date +%s) \
+		build/src/engine/engine_test --gtest_filter='QueryDifferential.*' --gtest_brief=1 && echo "fuzz: 1 passed, 0 failed"
 
 sdk-tests: build
 	@tools/install_deps.sh sdk
