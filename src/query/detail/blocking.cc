@@ -102,12 +102,15 @@ Status PageRun::advance(BlockingPass& pass) {
             report.access = pass.reader->access().kind == Access::Kind::kScan ? "scan" : "index";
             report.detail = pass.reader->access().detail;
             report.candidates = pass.reader->seen();
+            report.loaded = pass.loaded;
+            report.matched = pass.fed;
             answer_.index_us += pass.reader->index_us();
             answer_.load_us += pass.reader->load_us();
             work_of(segment.partition).index_entries += pass.reader->tested_terms();
             answer_.accesses.push_back(std::move(report));
         }
         pass.reader.reset();
+        pass.loaded = pass.fed = 0;
         ++pass.segment;
     };
     work_of(segment.partition);
@@ -137,7 +140,9 @@ Status PageRun::advance(BlockingPass& pass) {
         const Candidate& candidate = pass.batch[pass.in_batch++];
         TRY_STATUS(item_.load(pass.request, candidate.document, candidate.docref));
         TRY(const bool served, rows_->passes_served(item_));
+        ++pass.loaded;
         if (!served) continue;
+        ++pass.fed;
         ++answer_.retrieved_items;
         answer_.retrieved_bytes += item_.document().text.size();
         ++work_of(segment.partition).loaded_items;

@@ -31,6 +31,8 @@ public:
     std::unique_ptr<CandidateReader> reader;
     std::vector<Candidate> batch;
     size_t in_batch = 0;
+    uint64_t loaded = 0;            ///< items of the segment in progress …
+    uint64_t fed = 0;               ///< … and those of them that went on
     json::Arena arena;              ///< of the rows
     std::vector<json::Value> rows;  ///< as they come
     size_t kept_rows = 0;           ///< of them: copied into `arena`

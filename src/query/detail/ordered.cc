@@ -233,7 +233,9 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
             Placed placed;
             placed.docref = candidate.docref;
             TRY(const bool match, matches(candidate.document, placed));
+            ++report_.loaded;
             if (!match) continue;
+            ++report_.matched;
             placed.key = run_.sort_key(item_, false);
             if (!after_position(placed)) continue;
             if (placed.silent) {
@@ -314,6 +316,7 @@ Status OrderedSegment::scan_undefined() {
         for (Candidate& candidate : batch) {
             ++report_.candidates;
             TRY_STATUS(item_.load(request(), candidate.document, candidate.docref));
+            ++report_.loaded;
             if (!run_.rows_->key(item_, 0).is_undefined()) continue;
             Placed placed;
             placed.key = placed.term = index::term_ranges::undefined().begin;
@@ -321,7 +324,9 @@ Status OrderedSegment::scan_undefined() {
             placed.document.assign(candidate.document);
             if (!after_position(placed)) continue;
             TRY(const bool match, matches(placed.document, placed));
-            if (match) found.push_back(std::move(placed));
+            if (!match) continue;
+            ++report_.matched;
+            found.push_back(std::move(placed));
         }
         if (!whole && (!found.empty() || run_.out_of_time())) break;
         if (run_.cancelled()) break;
@@ -458,7 +463,9 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
         }
         if (!after_position(placed)) continue;
         TRY(const bool match, matches(*documents[i], placed));
+        ++report_.loaded;
         if (!match) continue;
+        ++report_.matched;
         placed.document = std::move(*documents[i]);
         found.push_back(std::move(placed));
     }

@@ -67,6 +67,16 @@ def test_W112_explain_names_the_access(filled, text, access):
     assert f"{told['requestCharge']:.2f}" == ask(filled, text).headers["x-ms-request-charge"]
 
 
+@pytest.mark.parametrize("text,loaded,matched", [
+    ("SELECT * FROM c WHERE c.secret = 7", 1, 1), ("SELECT * FROM c WHERE c.n >= 10 AND c.secret >= 30 ORDER BY c.n", 50, 30),
+    ("SELECT c.team, SUM(c.secret) AS k FROM c WHERE c.n < 20 GROUP BY c.team", 20, 20),
+])
+def test_W114_explain_counts_what_was_read(filled, text, loaded, matched):
+    steps = explained(ask(filled, text, {"x-orrery-explain": "true"}))["steps"]
+    assert sum(step["matched"] for step in steps) == matched, steps
+    assert sum(step["loaded"] for step in steps) >= loaded, steps
+
+
 def test_W113_tokens_keep_the_limit_and_refuse_tampering(filled):
     text = "SELECT * FROM c ORDER BY c.team, c.n DESC"
     seen, token = [], None
