@@ -86,6 +86,10 @@ export async function rest(method, segments, { body, headers = {} } = {}) {
     body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
   });
   const answer = await response.text();
+  if (response.status === 429) {
+    await new Promise((resolve) => setTimeout(resolve, Number(response.headers.get('x-ms-retry-after-ms') ?? 50)));
+    return rest(method, segments, { body, headers });
+  }
   if (!response.ok) throw new Error(`${method} ${segments.join('/')}: ${response.status} ${answer}`);
   return { status: response.status, headers: response.headers, body: answer ? JSON.parse(answer) : null };
 }

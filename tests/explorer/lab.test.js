@@ -88,6 +88,33 @@ test('a run of recorded requests, with a key of one’s own, and one that is can
   await page.getByText(/^Cancelled\./).waitFor();
 });
 
+test('a workload from a file, and a file that is none', { timeout: 300_000, patience: 200_000, statuses: [400] }, async (page) => {
+  await seed('lab', 'uploaded', []);
+  await openContainer(page, 'lab', 'uploaded', 'lab');
+  await view(page, 'What if');
+  await page.getByLabel('Workload', { exact: true }).selectOption('upload');
+  assert.ok(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled());
+  const file = (name, text) => page.getByLabel('Workload file (JSON)').setInputFiles({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+  await file('broken.json', '{');
+  await page.getByText('broken.json is no JSON file.').waitFor();
+  const items = Array.from({ length: 60 }, (_, i) => ({ id: String(i), tenant: `t${i % 6}`, city: `c${i % 3}` }));
+  await file('workload.json', JSON.stringify({
+    keyPaths: ['/tenant'], items, operationsPerSecond: 50,
+    operations: [{ op: 'read', id: '1', key: ['t1'], times: 8 }, { op: 'create', item: { id: 'new', tenant: 't2', city: 'c1' } }, { op: 'query', query: "SELECT * FROM c WHERE c.city = 'c1'" }],
+  }));
+  await page.getByText('workload.json is ready.').waitFor();
+  await page.getByLabel('Other keys').fill('/tenant, /city');
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByText(/Done in/).waitFor();
+  const table = page.getByRole('region', { name: 'Outcomes as a table' });
+  for (const key of ['/tenant', '/city']) await table.getByRole('columnheader', { name: key, exact: false }).first().waitFor();
+  await shot(page, 'lab-what-if-upload');
+  await accessible(page);
+  await file('wrong.json', JSON.stringify({ items: 5 }));
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByText('The server refused the request').waitFor();
+});
+
 test('costs from measured traffic and from a form', async (page) => {
   await busy('priced');
   await openContainer(page, 'lab', 'priced', 'lab');

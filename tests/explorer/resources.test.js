@@ -11,22 +11,25 @@ test('the endpoint leads a browser to the explorer and an SDK to the account', a
   assert.ok(account.body.writableLocations);
 });
 
-test('first paint on loopback is fast and files are compressed', async (page) => {
-  const sizes = [];
-  page.on('response', async (response) => sizes.push(Number(response.headers()['content-length'] ?? 0)));
+test('the first page is small: few files, compressed, no editor; the first paint is measured', async (page) => {
+  const sizes = new Map();
+  page.on('response', (response) => {
+    if (response.url().includes('/_explorer/')) sizes.set(response.url(), { bytes: Number(response.headers()['content-length'] ?? 0), encoding: response.headers()['content-encoding'] });
+  });
   await page.goto('/_explorer/');
   await page.getByRole('heading', { name: 'Databases' }).waitFor();
-  // A machine that is busy with something else may pause any attempt; one of them shows what the page needs.
-  let best = Infinity;
-  for (let attempt = 0; attempt < 20 && best >= 1000; ++attempt) {
-    if (attempt > 0) await page.reload();
+  for (const [url, { encoding }] of sizes) if (/\.(js|css)$/.test(url)) assert.match(encoding ?? '', /^(br|gzip)$/, url);
+  const total = [...sizes.values()].reduce((sum, file) => sum + file.bytes, 0);
+  assert.ok(total > 0 && total < 200_000, `${total} bytes for the first page`);
+  assert.ok(sizes.size <= 8, [...sizes.keys()].join('\n'));
+  // A figure to read, not a verdict: how fast depends on the machine.
+  const paints = [];
+  for (let attempt = 0; attempt < 5; ++attempt) {
+    await page.reload();
     await page.getByRole('heading', { name: 'Databases' }).waitFor();
-    const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Infinity);
-    best = Math.min(best, paint);
+    paints.push(await page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1)));
   }
-  assert.ok(best < 1000, `first paint after ${best} ms`);
-  const total = sizes.reduce((a, b) => a + b, 0);
-  assert.ok(total < 400_000, `${total} bytes for the first page`);
+  console.log(`first paint: ${paints.join(', ')} ms; first page: ${total} bytes in ${sizes.size} files`);
 });
 
 test('everything together is less than 1.5 MB on the wire, the code editor comes when it is needed', async (page) => {

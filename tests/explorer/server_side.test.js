@@ -1,9 +1,8 @@
-// What runs or is measured in the server: partitions and their use, scripts, the change feed.
-import { accessible, assert, offers, openContainer, point, rest, seed, shot, test, write } from './harness.js';
+// What is measured in the server: partitions and their use; the change feed.
+import { accessible, assert, offers, openContainer, point, rest, seed, shot, test } from './harness.js';
 
 const items = Array.from({ length: 400 }, (_, i) => ({ id: `i${i}`, pk: `p${i % 9}`, n: i, text: 'x'.repeat(300) }));
 await seed('server', 'probe', []);
-const scripts = await offers('POST', ['dbs', 'server', 'colls', 'probe', 'sprocs'], { body: { id: 'probe', body: 'function () {}' } });
 const feed = await offers('GET', ['dbs', 'server', 'colls', 'probe', 'docs'], { headers: { 'A-IM': 'Incremental Feed', 'x-ms-documentdb-partitionkeyrangeid': '0' } });
 
 test('partitions, heat, largest keys and the bill are those of the container', async (page) => {
@@ -56,31 +55,6 @@ test('autoscale follows the load, and a partition is split with a button', { pat
   await page.getByRole('heading', { name: '2 physical partitions' }).waitFor();
   await page.getByText('split of 0 into 1 and 2').waitFor();
   assert.equal((await rest('GET', ['dbs', 'server', 'colls', 'auto', 'pkranges'])).body.PartitionKeyRanges.length, 2);
-});
-
-test('a stored procedure is written, executed with its log, changed and deleted', { skip: scripts ? false : 'the server has no scripts', statuses: [400] }, async (page) => {
-  await seed('server', 'scripts', []);
-  await openContainer(page, 'server', 'scripts', 'scripts');
-  await page.getByRole('button', { name: 'New stored procedure' }).last().click();
-  await page.getByLabel('Name', { exact: true }).fill('hello');
-  await write(page, 'Script', 'function (name) { console.log("called with " + name); getContext().getResponse().setBody("Hello, " + name); }');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('Stored procedure hello was saved.').waitFor();
-  await page.getByLabel(/^Partition key/).fill('a');
-  await page.getByLabel('Parameters').fill('["Ann"]');
-  await page.getByRole('button', { name: 'Execute' }).click();
-  await page.getByText('"Hello, Ann"').waitFor();
-  await page.getByText('called with Ann').waitFor();
-  await shot(page, 'scripts');
-  await accessible(page);
-  await write(page, 'Script', 'function () { throw new Error("broken"); }');
-  await page.keyboard.press('Control+s');
-  await page.getByRole('button', { name: 'Execute' }).click();
-  await page.getByText(/broken/).last().waitFor();
-  await page.getByRole('button', { name: 'More actions' }).click();
-  await page.getByRole('menuitem', { name: 'Delete' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByText('Code that runs in the server').waitFor();
 });
 
 test('the change feed shows writes as they happen', { skip: feed ? false : 'the server has no change feed' }, async (page) => {

@@ -129,6 +129,9 @@ export function createEditor(options: EditorOptions): Editor {
       ],
     }),
   });
+  // The view may have measured its lines before the browser laid them out for the last time.
+  const observer = new ResizeObserver(() => view.requestMeasure());
+  observer.observe(view.contentDOM);
   return {
     set(value) {
       if (view.state.doc.toString() === value) return;
@@ -146,7 +149,10 @@ export function createEditor(options: EditorOptions): Editor {
       view.dispatch(setDiagnostics(view.state, diagnostics));
     },
     selection: () => view.state.sliceDoc(view.state.selection.main.from, view.state.selection.main.to),
-    destroy: () => view.destroy(),
+    destroy: () => {
+      observer.disconnect();
+      view.destroy();
+    },
   };
 }
 

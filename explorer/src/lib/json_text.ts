@@ -114,6 +114,16 @@ export function pretty(text: string, startDepth = 0): string {
   return out;
 }
 
+/// How many bytes a text has without the white space between its tokens: what the server stores and charges.
+export function storedBytes(text: string): number {
+  let blanks = 0;
+  for (let at = 0; at < text.length; ) {
+    if (text[at] === '"') at = skipString(text, at);
+    else if (isBlank(text[at++]!)) ++blanks;
+  }
+  return new TextEncoder().encode(text).length - blanks;
+}
+
 export const SYSTEM_MEMBERS = new Set(['_rid', '_self', '_etag', '_attachments', '_ts']);
 
 /// The object's text without the members that the server adds.

@@ -8,7 +8,7 @@ import { authorization, importKey, WELL_KNOWN_KEY } from '../wire/sign';
 import { scaledAt } from './autoscale';
 import { itemsInFile } from './files';
 import { itemFromCells, parseCsv, toCsv } from './csv';
-import { elements, members, parse, pretty, stringify, withMember, withoutSystem } from './json_text';
+import { elements, members, parse, pretty, storedBytes, stringify, withMember, withoutSystem } from './json_text';
 import { computedProblems, idProblem, keyPathProblem, policyProblems, withIndexes } from './policy';
 
 test('signatures are those of the protocol', async () => {
@@ -120,4 +120,9 @@ test('autoscale follows the mean of five seconds between a tenth and the whole',
   assert.equal(scaledAt(used(0, 0, 1000, 1000, 500), 4), 500);
   assert.equal(scaledAt(used(5000, 5000, 5000, 5000, 5000), 4), 1000);
   assert.equal(scaledAt(used(2000), 0), 400);
+});
+
+test('the stored size leaves out white space between tokens only', () => {
+  assert.equal(storedBytes('{ "a" : [ 1 ,\n 2 ], "b c": "d  \\" e é" }'), new TextEncoder().encode('{"a":[1,2],"b c":"d  \\" e é"}').length);
+  assert.equal(storedBytes(''), 0);
 });

@@ -13,6 +13,15 @@ interface Bill {
   terms: Term[];
 }
 
+/// The server's names of terms, for people.
+const TERMS: Record<string, string> = {
+  compileAndRun: 'Compile and run', firstSeek: 'First index look-up', furtherSeeks: 'Further look-ups', indexEntries: 'Index entries read', joinTuples: 'JOIN tuples',
+  loadedItems: 'Items loaded', loadedBytes: 'Bytes loaded', returnedBytes: 'Bytes returned', readBytes: 'Bytes read', writeBytes: 'Bytes written', replacedBytes: 'Bytes replaced',
+  deletedBytes: 'Bytes deleted', termsAdded: 'Index terms added', termsRemoved: 'Index terms removed', termsChanged: 'Index terms changed', patchOperations: 'Patch operations',
+  udfCalls: 'Function calls', storedProcedure: 'Stored procedure', trigger: 'Trigger', strongConsistency: 'Strong consistency', leastOfAPage: 'Least of a page',
+  notModified: 'Not modified', failure: 'Failed operation', other: 'Other',
+};
+
 const isBill = (value: unknown): value is Bill => typeof value === 'object' && value !== null && Array.isArray((value as Bill).terms);
 
 /// The server's account of a charge, term by term, over all pages; nothing where the server gives none.
@@ -33,7 +42,7 @@ export function ChargeExplanation({ explanations }: { explanations: unknown[] })
   return (
     <div className="kv num" style={{ maxWidth: 640 }} role="group" aria-label="Why it cost this">
       {lines.map((line) => [
-        <span key={`${line.of}${line.term}l`}>{line.term}{line.of && <span className="muted"> · {line.of}</span>} <span className="muted">× {count(line.count)}</span></span>,
+        <span key={`${line.of}${line.term}l`}>{TERMS[line.term] ?? line.term}{line.of && <span className="muted"> · {line.of}</span>} <span className="muted">× {count(line.count)}</span></span>,
         <span key={`${line.of}${line.term}b`}><span className="bar" style={{ display: 'block', width: `${(100 * line.ru) / largest}%` }} /></span>,
         <span key={`${line.of}${line.term}v`} style={{ textAlign: 'right' }}>{line.ru.toFixed(3)} RU</span>,
       ])}

@@ -2,11 +2,12 @@ import { lazy, Suspense, useCallback, useState } from 'react';
 import { account, loadContainers } from '../account';
 import { bytes, plural } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
-import { go, type ContainerTab } from '../route';
+import { go, hrefOf, type ContainerTab } from '../route';
 import { session } from '../session';
-import { ErrorNote, Spinner } from '../ui/controls';
+import { ErrorNote, Missing, Spinner } from '../ui/controls';
 import { Tabs } from '../ui/tabs';
 import { readContainer, type ContainerState } from '../wire/api';
+import { isMissing } from '../wire/error';
 import type { Container } from '../wire/types';
 import { offerText } from './database_page';
 import { Items } from './items';
@@ -47,6 +48,12 @@ export function ContainerPage({ db, coll, tab }: { db: string; coll: string; tab
     void loadContainers(db);
   }, [db, loaded.reload]);
   const state = loaded.data;
+  if (!state && isMissing(loaded.error))
+    return (
+      <Missing icon="container" title={`There is no container “${coll}” in ${db}`} href={hrefOf({ page: 'database', db })} back={`Containers of ${db}`} retry={loaded.reload}>
+        It may have been deleted, or the address has a typing mistake.
+      </Missing>
+    );
   if (!state)
     return (
       <div className="page">

@@ -4,9 +4,10 @@ import { count } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { hrefOf } from '../route';
 import { session } from '../session';
-import { Button, Empty, ErrorNote, Spinner } from '../ui/controls';
+import { Button, Empty, ErrorNote, Missing, Spinner } from '../ui/controls';
 import { Icon } from '../ui/icons';
 import { throughputOf } from '../wire/api';
+import { isMissing } from '../wire/error';
 import type { Offer } from '../wire/types';
 import { DeleteDatabase, NewContainer } from './dialogs';
 import { OfferEditor } from './offer_editor';
@@ -26,17 +27,23 @@ export function DatabasePage({ db }: { db: string }) {
   const database = useLoaded(async (signal) => JSON.parse((await client.request('GET', ['dbs', db], { signal })).text) as { _rid: string }, [db]);
   const containers = state.containers[db];
   const list = Array.isArray(containers) ? containers : null;
+  if (isMissing(database.error))
+    return (
+      <Missing icon="database" title={`There is no database “${db}”`} href={hrefOf({ page: 'home' })} back="All databases" retry={database.reload}>
+        It may have been deleted, or the address has a typing mistake.
+      </Missing>
+    );
   return (
     <div className="page">
       <div className="inner">
         <div className="row wrap">
-          <h1 className="grow" style={{ overflowWrap: 'anywhere' }}>{db}</h1>
+          <h1 style={{ flex: '1 1 auto', maxWidth: '100%', overflowWrap: 'anywhere' }}>{db}</h1>
           <Button look="danger" icon="trash" onClick={() => setDialog('drop')}>Delete</Button>
           <Button look="primary" icon="plus" onClick={() => setDialog('new')}>New container</Button>
         </div>
         {database.error !== null && <ErrorNote error={database.error} retry={database.reload} />}
         {containers === 'loading' && <Spinner />}
-        {containers && !list && containers !== 'loading' && <ErrorNote error={(containers as { error: unknown }).error} retry={() => void loadContainers(db)} />}
+        {containers && !list && containers !== 'loading' && database.error === null && <ErrorNote error={(containers as { error: unknown }).error} retry={() => void loadContainers(db)} />}
         {list?.length === 0 && (
           <div className="card">
             <Empty icon="container" title="No containers yet">
@@ -50,7 +57,7 @@ export function DatabasePage({ db }: { db: string }) {
             {list.slice(0, 400).map((c) => (
               <a key={c.id} className="tile" href={hrefOf({ page: 'container', db, coll: c.id, tab: 'items' })} title={c.id}>
                 <span className="row"><Icon name="container" /><b>{c.id}</b></span>
-                <span className="small muted ellipsis mono">{c.partitionKey?.paths.join(' , ')}</span>
+                <span className="small muted ellipsis mono">{c.partitionKey?.paths.join(' / ')}</span>
                 <span className="small muted">{state.offers[c._rid] ? offerText(state.offers[c._rid]!) : 'throughput of the database'}</span>
               </a>
             ))}

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { bytes, ru, time } from '../lib/format';
 import { useStore } from '../lib/hooks';
-import { members, pretty, withMember, withoutSystem } from '../lib/json_text';
+import { members, pretty, storedBytes, withMember, withoutSystem } from '../lib/json_text';
 import { guardLeaving, reportDirty } from '../route';
 import { session } from '../session';
 import { Button, ErrorNote, Note } from '../ui/controls';
@@ -151,7 +151,7 @@ export function ItemEditor({ db, coll, definition, item, onSaved, onDuplicate, o
       )}
       <CodeEditor language="json" label="Item" value={text} onChange={setText} onSave={() => void save()} autoFocus={item.kind === 'new'} />
       <div className="statusline num">
-        {syntax ? <span style={{ color: 'var(--bad)' }} className="ellipsis">{syntax}</span> : <span>{bytes(new TextEncoder().encode(text).length)}</span>}
+        {syntax ? <span style={{ color: 'var(--bad)' }} className="ellipsis">{syntax}</span> : <span title="As it is stored, without white space">{bytes(storedBytes(text))}</span>}
         {item.kind === 'stored' && <span title="Read or written for">{ru(item.charge)}</span>}
         {parsed && <span className="ellipsis muted" style={{ maxWidth: 220 }}>key {keyText(keyOf(parsed, definition))}</span>}
         {system?._ts && <span className="muted">written {time(Number(system._ts))}</span>}

@@ -41,7 +41,7 @@ function useListing(db: string, coll: string, definition: PartitionKeyDefinition
   const loadPage = useCallback(
     async (continuation: string | null, signal: AbortSignal) => {
       try {
-        const page = await queryPage(client, db, coll, { query, pageSize: PAGE, continuation, signal });
+        const page = await queryPage(client, db, coll, { query, pageSize: PAGE, continuation, signal, housekeeping: true });
         const rows = page.rows.map((text) => itemRow(text, definition));
         setListing((l) => ({ rows: continuation ? l.rows.concat(rows) : rows, continuation: page.continuation, loading: false, error: null, charge: l.charge + page.charge }));
       } catch (error) {

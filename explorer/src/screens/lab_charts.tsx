@@ -13,7 +13,7 @@ export function Bars({ labels, series, unit, title }: { labels: string[]; series
     <div role="img" aria-label={`${title}: ${labels.map((l, i) => `${l} ${amount(series[0]?.values[i] ?? 0, unit)}`).join(', ')}`}>
       {labels.map((label, i) => (
         <div key={`${label} ${i}`} className="labbar">
-          <span className="ellipsis mono small" title={label}>{label}</span>
+          <span className={`ellipsis small${/^[/[]/.test(label) ? ' mono' : ''}`} title={label}>{label}</span>
           <span className="track">
             {series.map((s, n) => <i key={s.name} style={{ width: `${(100 * (s.values[i] ?? 0)) / most}%`, background: COLORS[n % COLORS.length] }} title={`${s.name}: ${amount(s.values[i] ?? 0, unit)}`} />)}
           </span>

@@ -44,7 +44,7 @@ export function Findings({ db, coll }: { db: string; coll: string }) {
           <span><b>{plural(container.findings.length, 'finding')}</b></span>
           <span><b>{container.quiet.length}</b> rules found nothing wrong</span>
           <span><b>{container.noEvidence.length}</b> lack evidence</span>
-          {report.data.savedMicroDollarsPerMonth > 0 && <span>worth up to <b>{dollars(report.data.savedMicroDollarsPerMonth)}</b> a month</span>}
+          {report.data.savedMicroDollarsPerMonth >= 10_000 && <span>worth up to <b>{dollars(report.data.savedMicroDollarsPerMonth)}</b> a month</span>}
         </div>
         <Button icon="refresh" busy={report.loading} onClick={report.reload}>Look again</Button>
         <Menu label="Download the report" className="btn" trigger={<>Download</>} entries={[
@@ -86,7 +86,7 @@ function FindingCard({ finding }: { finding: Finding }) {
       <div className="labcols">
         {finding.chart && <FindingChart chart={finding.chart} />}
         <table className="plain num small"><caption className="sr">Evidence</caption><tbody>
-          {finding.evidence.map((fact) => <tr key={fact.name}><th scope="row">{words(fact.name)}</th><td style={{ textAlign: 'right' }}>{amount(fact.value, fact.unit)}</td></tr>)}
+          {finding.evidence.map((fact) => <tr key={fact.name}><th scope="row">{words(fact.name)}</th><td style={{ textAlign: 'right' }}>{amount(fact.value, fact.unit || (/share/i.test(fact.name) ? 'share' : ''))}</td></tr>)}
         </tbody></table>
       </div>
       <div className="col" style={{ gap: 6 }}>
@@ -96,7 +96,10 @@ function FindingCard({ finding }: { finding: Finding }) {
         {change.query && <div className="labcode"><pre tabIndex={0} aria-label="Query to use instead">{change.query}</pre><Button small look="quiet" icon="copy" aria-label="Copy the query" onClick={() => copy(change.query!)} /></div>}
       </div>
       {(saving.microDollarsPerMonth > 0 || saving.ruPerMonth > 0) ? (
-        <p className="num"><span className="badge good">saves</span> <b>{saving.microDollarsPerMonth > 0 && `${dollars(saving.microDollarsPerMonth)} a month`}</b>{saving.ruPerMonth > 0 && <span className="muted"> · {count(saving.ruPerMonth)} RU a month</span>} <span className="muted small">{saving.note}</span></p>
+        <div>
+          <p className="num row wrap" style={{ gap: '2px 8px' }}><span className="badge good">saves</span>{saving.microDollarsPerMonth > 0 && <b>{saving.microDollarsPerMonth < 10_000 ? 'less than a cent' : dollars(saving.microDollarsPerMonth)} a month</b>}{saving.ruPerMonth > 0 && <span className="muted">{count(saving.ruPerMonth)} RU a month</span>}</p>
+          {saving.note && <p className="muted small" style={{ marginTop: 4 }}>{saving.note.replaceAll(' x ', ' × ')}</p>}
+        </div>
       ) : saving.note && <p className="muted small">{saving.note}</p>}
     </section>
   );

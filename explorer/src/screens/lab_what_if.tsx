@@ -88,7 +88,7 @@ export function WhatIfPanel({ db, coll }: { db: string; coll: string }) {
       <section className="card section" aria-labelledby="lab-try">
         <div className="head"><h2 id="lab-try">Try partition keys</h2></div>
         <p className="muted">The requests are made again on a copy of the items in an engine of its own, under each key, in simulated time. Nothing here touches the container.</p>
-        <div className="labform">
+        <div className="labform workload">
           <Field label="Workload">{(props) => (
             <select className="select" style={{ width: '100%' }} {...props} value={source} onChange={(e) => setSource(e.target.value as Source)}>
               <option value="recorded">Requests to {coll}, as recorded</option>

@@ -40,7 +40,7 @@ export function OfferEditor({ rid, absent, onChanged }: { rid: string; absent: s
   };
   return (
     <div className="col" style={{ maxWidth: 460 }}>
-      <ThroughputField value={wanted} onChange={setWanted} minimum={now.mode === wanted.mode ? state.minimum : null} />
+      <ThroughputField headed value={wanted} onChange={setWanted} minimum={now.mode === wanted.mode ? state.minimum : null} />
       {state.pending && <Note kind="warn">The change is under way: partitions are being split. Until then the old throughput holds.</Note>}
       {now.mode !== wanted.mode && <Note>Changing the mode starts at a value that the server computes from what was provisioned so far; the value above is set afterwards.</Note>}
       {state.minimum !== null && <p className="small muted">The lowest value now: {count(state.minimum)} RU/s.</p>}

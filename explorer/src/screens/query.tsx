@@ -92,7 +92,7 @@ export function Query({ db, container, refresh }: ContainerProps) {
   useEffect(() => {
     // What completion offers comes from the container's own items.
     const stop = new AbortController();
-    queryPage(client, db, coll, { query: 'SELECT TOP 60 * FROM c', pageSize: 60, signal: stop.signal }).then(
+    queryPage(client, db, coll, { query: 'SELECT TOP 60 * FROM c', pageSize: 60, signal: stop.signal, housekeeping: true }).then(
       (page) => setPaths(learnPaths(page.rows.map((row) => JSON.parse(row) as unknown))),
       () => undefined,
     );
@@ -186,18 +186,19 @@ export function Query({ db, container, refresh }: ContainerProps) {
           </select>
         </label>
         <Button small look="quiet" aria-expanded={more} onClick={() => setMore(!more)}><Icon name={more ? 'down' : 'chevron'} size={12} />Parameters{parameters.length ? ` (${parameters.length})` : ''}</Button>
-        <span className="grow" />
-        <Menu label="History" className="btn quiet small" trigger={<><Icon name="clock" size={14} /><span className="hide-narrow">History</span></>} empty="Queries that you run appear here"
-          entries={history.map((h) => ({ label: <code>{h.text.replace(/\s+/g, ' ').slice(0, 90)}</code>, hint: h.text, run: () => open(h) }))} />
-        <Menu label="Saved queries" className="btn quiet small" trigger={<><Icon name="star" size={14} /><span className="hide-narrow">Saved</span></>}
-          entries={[
-            { label: 'Save this query…', icon: 'plus', run: () => setNaming(true) },
-            ...(saved.length ? ['line' as const] : []),
-            ...saved.map((s) => ({ label: s.name, hint: s.text, run: () => open(s) })),
-            ...(saved.length ? ['line' as const, ...saved.map((s) => ({ label: `Forget ${s.name}`, danger: true, icon: 'trash' as const, run: () => setSaved(saved.filter((x) => x.name !== s.name)) }))] : []),
-          ]} />
-        <Menu label="Export the rows" className="btn quiet small" trigger={<><Icon name="download" size={14} /><span className="hide-narrow">Export</span></>}
-          entries={result?.rows.length ? [{ label: 'JSON', run: () => exportAs('json') }, { label: 'JSONL', run: () => exportAs('jsonl') }, { label: 'CSV', run: () => exportAs('csv') }] : []} empty="Run a query first" />
+        <div className="row" style={{ gap: 0, marginLeft: 'auto' }}>
+          <Menu label="History" className="btn quiet small" trigger={<><Icon name="clock" size={14} /><span className="hide-narrow">History</span></>} empty="Queries that you run appear here"
+            entries={history.map((h) => ({ label: <code>{h.text.replace(/\s+/g, ' ').slice(0, 90)}</code>, hint: h.text, run: () => open(h) }))} />
+          <Menu label="Saved queries" className="btn quiet small" trigger={<><Icon name="star" size={14} /><span className="hide-narrow">Saved</span></>}
+            entries={[
+              { label: 'Save this query…', icon: 'plus', run: () => setNaming(true) },
+              ...(saved.length ? ['line' as const] : []),
+              ...saved.map((s) => ({ label: s.name, hint: s.text, run: () => open(s) })),
+              ...(saved.length ? ['line' as const, ...saved.map((s) => ({ label: `Forget ${s.name}`, danger: true, icon: 'trash' as const, run: () => setSaved(saved.filter((x) => x.name !== s.name)) }))] : []),
+            ]} />
+          <Menu label="Export the rows" className="btn quiet small" trigger={<><Icon name="download" size={14} /><span className="hide-narrow">Export</span></>}
+            entries={result?.rows.length ? [{ label: 'JSON', run: () => exportAs('json') }, { label: 'JSONL', run: () => exportAs('jsonl') }, { label: 'CSV', run: () => exportAs('csv') }] : []} empty="Run a query first" />
+        </div>
       </div>
       {more && <Parameters parameters={parameters} onChange={setParameters} keyValue={key} onKey={setKey} keyPaths={container.partitionKey?.paths ?? []} />}
       <CodeEditor language="sql" label="Query" value={text} onChange={setText} onRun={run} onSave={() => setNaming(true)} paths={paths} names={parameters.map((p) => p.name)} handle={editor} placeholder="SELECT * FROM c" autoFocus />

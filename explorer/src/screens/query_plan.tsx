@@ -1,4 +1,4 @@
-import { count, ru } from '../lib/format';
+import { count, plural, ru } from '../lib/format';
 import { Empty } from '../ui/controls';
 import type { PlanStep, Reports } from './query_reports';
 
@@ -15,6 +15,7 @@ function Arrow({ rows, most }: { rows: number; most: number }) {
 }
 
 function Lane({ step, index, total, most }: { step: PlanStep; index: number; total: number; most: number }) {
+  const inIndex = step.access === 'index only';
   const wasteful = step.loaded > 50 && step.matched * 10 < step.loaded;
   return (
     <li>
@@ -26,12 +27,12 @@ function Lane({ step, index, total, most }: { step: PlanStep; index: number; tot
         </div>
         <Arrow rows={step.candidates} most={most} />
         <div className={`stage${wasteful ? ' costly' : ''}`}>
-          <span className="kind">{step.loaded === 0 ? 'No item is read' : 'Read items'}</span>
-          <span className="small muted">{step.loaded === 0 ? 'the index has the answer' : `${count(step.loaded)} loaded`}</span>
+          <span className="kind">{inIndex ? 'No item is read' : 'Read items'}</span>
+          <span className="small muted">{inIndex ? 'the index has the answer' : `${count(step.loaded)} loaded`}</span>
         </div>
-        <Arrow rows={step.loaded} most={most} />
-        <div className="stage"><span className="kind">Filter</span><span className="small muted">{count(step.matched)} match</span></div>
-        <Arrow rows={step.matched} most={most} />
+        {!inIndex && <Arrow rows={step.loaded} most={most} />}
+        {!inIndex && <><div className="stage"><span className="kind">Filter</span><span className="small muted">{count(step.matched)} go on</span></div></>}
+        {!inIndex && <Arrow rows={step.matched} most={most} />}
       </div>
       {wasteful && <p className="small" style={{ color: 'var(--warn)', marginTop: 6 }}>Most items that were read did not match. An index on the filtered property would help: see “Cost and indexes”.</p>}
     </li>
@@ -48,7 +49,7 @@ export function PlanView({ pages }: { pages: Reports[] }) {
         {plan.steps.map((step, i) => <Lane key={i} step={step} index={i} total={plan.steps.length} most={most} />)}
       </ol>
       <div className="row wrap" style={{ gap: 12 }}>
-        <div className="stage source"><span className="kind">{count(plan.rows)} rows</span><span className="small muted">of page {pages.length}, {ru(pages[pages.length - 1]!.charge)}</span></div>
+        <div className="stage source"><span className="kind">{plural(plan.rows, 'row')}</span><span className="small muted">of page {pages.length}, {ru(pages[pages.length - 1]!.charge)}</span></div>
         <div className="facts num">
           <span>compiled in <b>{(plan.compileUs / 1000).toFixed(2)} ms</b></span>
           <span>planned in <b>{(plan.planUs / 1000).toFixed(2)} ms</b></span>
@@ -59,7 +60,7 @@ export function PlanView({ pages }: { pages: Reports[] }) {
       </div>
       <div className="facts num">
         {plan.charged.map((work, i) => (
-          <span key={i}>charged{plan.charged.length > 1 ? ` (partition ${i + 1})` : ''}: <b>{count(work.seeks)}</b> seeks, <b>{count(work.loadedItems)}</b> items, <b>{count(work.indexEntries)}</b> index entries{work.joinTuples ? <>, <b>{count(work.joinTuples)}</b> JOIN tuples</> : null}</span>
+          <span key={i}>charged{plan.charged.length > 1 ? ` (partition ${i + 1})` : ''}: <b>{count(work.seeks)}</b> {work.seeks === 1 ? 'seek' : 'seeks'}, <b>{count(work.loadedItems)}</b> {work.loadedItems === 1 ? 'item' : 'items'}, <b>{count(work.indexEntries)}</b> index entries{work.joinTuples ? <>, <b>{count(work.joinTuples)}</b> JOIN tuples</> : null}</span>
         ))}
       </div>
     </div>

@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { account } from '../account';
-import { bytes, count, plural } from '../lib/format';
+import { bytes, count, plural, ru } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { session } from '../session';
 import { Button, ErrorNote, Segmented, Spinner } from '../ui/controls';
@@ -226,12 +226,12 @@ function TopKeys({ db, coll }: { db: string; coll: string }) {
   return (
     <section className="card section" aria-labelledby="scale-top">
       <div className="head"><h2 id="scale-top" className="grow">Largest logical partitions</h2><Button small look="quiet" icon="refresh" aria-label="Reload the rankings" onClick={() => { charge.reload(); storage.reload(); }} /></div>
-      <div className="form-2">
+      <div className="form-2 apart">
         <div className="col" style={{ gap: 6 }}>
           <span className="label">By Request Units, last 24 hours</span>
           {charge.error !== null && <ErrorNote error={charge.error} />}
           {charge.data?.keys.length === 0 && <span className="muted">Nothing was charged yet.</span>}
-          <Ranking rows={(charge.data?.keys ?? []).map((k) => ({ key: k.key, value: k.charge, text: `${k.charge.toFixed(1)} RU` }))} total={charge.data?.total ?? 0} />
+          <Ranking rows={(charge.data?.keys ?? []).map((k) => ({ key: k.key, value: k.charge, text: ru(k.charge) }))} total={charge.data?.total ?? 0} />
         </div>
         <div className="col" style={{ gap: 6 }}>
           <span className="label">By storage{storage.data ? `, of ${count(storage.data.logicalPartitions)}${storage.data.complete ? '' : ' seen so far'}` : ''}</span>
@@ -250,7 +250,7 @@ function Ranking({ rows, total }: { rows: { key: string; value: number; text: st
     <ol className="col" style={{ gap: 4 }}>
       {rows.map((row) => (
         <li key={row.key}>
-          <div className="row small"><span className="mono ellipsis grow" title={row.key}>{row.key}</span><span className="num nowrap">{row.text}{total > 0 ? <span className="muted"> · {Math.round((100 * row.value) / total)} %</span> : null}</span></div>
+          <div className="row small"><span className="mono ellipsis grow" title={row.key}>{row.key}</span><span className="num nowrap">{row.text}{total > 0 ? <span className="muted"> · {row.value > 0 && row.value / total < 0.005 ? '< 1' : Math.round((100 * row.value) / total)} %</span> : null}</span></div>
           <div className="meter"><div style={{ width: `${(100 * row.value) / most}%` }} /></div>
         </li>
       ))}

@@ -1,20 +1,19 @@
 import { useEffect, useState } from 'react';
-import { ru } from '../lib/format';
-import { useLoaded, useStore, useStored } from '../lib/hooks';
-import { pretty } from '../lib/json_text';
+import { useLoaded, useStore } from '../lib/hooks';
 import { idProblem } from '../lib/policy';
 import { guardLeaving, reportDirty } from '../route';
 import { session } from '../session';
-import { Button, Empty, ErrorNote, Segmented, Spinner, TextField } from '../ui/controls';
+import { Button, Empty, ErrorNote, Segmented, Spinner } from '../ui/controls';
 import { CodeEditor } from '../ui/code_editor';
 import { ConfirmDelete } from '../ui/dialog';
 import { Icon } from '../ui/icons';
 import { Menu } from '../ui/menu';
 import { Split } from '../ui/split';
 import { toast } from '../ui/toast';
-import { createScript, deleteScript, executeProcedure, listScripts, replaceScript, type Script, type ScriptKind } from '../wire/scripts';
-import type { Json } from '../wire/types';
+import { createScript, deleteScript, listScripts, replaceScript, type Script, type ScriptKind } from '../wire/scripts';
+import type { PartitionKeyDefinition } from '../wire/types';
 import type { ContainerProps } from './container_page';
+import { TryScript } from './script_try';
 
 const KINDS: { kind: ScriptKind; one: string; many: string }[] = [
   { kind: 'sprocs', one: 'Stored procedure', many: 'Stored procedures' },
@@ -44,7 +43,7 @@ const STARTERS: Record<ScriptKind, string> = {
 
 type Open = { kind: ScriptKind; script: Script | null; serial: number };
 
-export function Scripts({ db, container }: ContainerProps) {
+export function Scripts({ db, container, refresh }: ContainerProps) {
   const client = useStore(session)!;
   const coll = container.id;
   const lists = useLoaded((signal) => Promise.all(KINDS.map(({ kind }) => listScripts(client, db, coll, kind, signal))), [db, coll]);
@@ -63,7 +62,7 @@ export function Scripts({ db, container }: ContainerProps) {
           <ul>
             {lists.data![i]!.map((script) => (
               <li key={script.id}>
-                <button type="button" className={`btn quiet${open?.script?.id === script.id && open.kind === kind ? ' primary' : ''}`} style={{ width: '100%', justifyContent: 'flex-start', borderRadius: 0 }}
+                <button type="button" className="btn quiet" style={{ width: '100%', justifyContent: 'flex-start', borderRadius: 0 }}
                   aria-current={open?.script?.id === script.id && open.kind === kind} onClick={() => setOpen({ kind, script, serial: 0 })}>
                   <Icon name="script" size={14} /><span className="ellipsis mono">{script.id}</span>
                 </button>
@@ -77,7 +76,7 @@ export function Scripts({ db, container }: ContainerProps) {
   return (
     <Split name="scripts" stack initial={260} min={180} first={list}
       second={open ? (
-        <ScriptEditor key={`${open.kind} ${open.script?.id ?? ''} ${open.serial}`} db={db} coll={coll} keyPaths={container.partitionKey?.paths ?? []} kind={open.kind} script={open.script}
+        <ScriptEditor key={`${open.kind} ${open.script?.id ?? ''} ${open.serial}`} db={db} coll={coll} onRan={refresh} definition={container.partitionKey ?? { paths: [] }} kind={open.kind} script={open.script}
           onSaved={(script) => { lists.reload(); setOpen({ kind: open.kind, script, serial: open.serial }); }}
           onDeleted={() => { lists.reload(); setOpen(null); }} />
       ) : (
@@ -91,20 +90,13 @@ export function Scripts({ db, container }: ContainerProps) {
   );
 }
 
-interface Run {
-  body: string;
-  log: string;
-  charge: number;
-  ms: number;
-  error: unknown;
-}
-
-function ScriptEditor({ db, coll, kind, script, keyPaths, onSaved, onDeleted }: {
+function ScriptEditor({ db, coll, kind, script, definition, onRan, onSaved, onDeleted }: {
   db: string;
   coll: string;
   kind: ScriptKind;
   script: Script | null;
-  keyPaths: string[];
+  definition: PartitionKeyDefinition;
+  onRan: () => void;
   onSaved: (script: Script) => void;
   onDeleted: () => void;
 }) {
@@ -140,7 +132,7 @@ function ScriptEditor({ db, coll, kind, script, keyPaths, onSaved, onDeleted }: 
   const editor = (
     <div className="fill">
       <div className="toolbar">
-        <div className="grow row">
+        <div className="grow row" style={{ flexBasis: 190, minWidth: 0 }}>
           {script === null ? (
             <input className="input mono" style={{ maxWidth: 280 }} aria-label="Name" placeholder="Name" value={id} autoFocus spellCheck={false} onChange={(e) => setId(e.target.value)} />
           ) : <span className="mono ellipsis" style={{ fontWeight: 600 }}>{id}</span>}
@@ -164,71 +156,11 @@ function ScriptEditor({ db, coll, kind, script, keyPaths, onSaved, onDeleted }: 
   );
   return (
     <>
-      {kind === 'sprocs' && script ? <Split name="script-run" down initial={340} min={140} first={editor} second={<Execute db={db} coll={coll} id={script.id} keyPaths={keyPaths} stale={changed} />} /> : editor}
+      {script ? <Split name="script-run" down initial={340} min={140} first={editor} second={<TryScript db={db} coll={coll} kind={kind} script={script} definition={definition} stale={changed} onRan={onRan} />} /> : editor}
       {drop && script && (
         <ConfirmDelete title={`Delete ${script.id}`} what={<>Programs that call it will fail. This cannot be undone.</>} onClose={() => setDrop(false)}
           onConfirm={async () => { await deleteScript(client, db, coll, kind, script.id); setDrop(false); onDeleted(); }} />
       )}
     </>
-  );
-}
-
-function Execute({ db, coll, id, keyPaths, stale }: { db: string; coll: string; id: string; keyPaths: string[]; stale: boolean }) {
-  const client = useStore(session)!;
-  const where = `${db}/${coll}/${id}`;
-  const [key, setKey] = useStored(`sproc-key.${where}`, '');
-  const [args, setArgs] = useStored(`sproc-args.${where}`, '[]');
-  const [busy, setBusy] = useState(false);
-  const [run, setRun] = useState<Run | null>(null);
-  let problem: string | null = null;
-  try {
-    if (!Array.isArray(JSON.parse(args))) problem = 'A JSON array, such as ["name", 5].';
-  } catch {
-    problem = 'A JSON array, such as ["name", 5].';
-  }
-  const execute = async () => {
-    if (busy || problem) return;
-    setBusy(true);
-    let parts: Json[];
-    try {
-      const value = JSON.parse(key) as Json;
-      parts = Array.isArray(value) ? value : [value];
-    } catch {
-      parts = [key];
-    }
-    try {
-      const answer = await executeProcedure(client, db, coll, id, parts, args);
-      setRun({ ...answer, error: null });
-    } catch (e) {
-      setRun({ body: '', log: (e as { log?: string }).log ?? '', charge: 0, ms: 0, error: e });
-    }
-    setBusy(false);
-  };
-  let shown = run?.body ?? '';
-  try {
-    shown = shown ? pretty(shown) : '';
-  } catch {
-    // Not JSON: as it came.
-  }
-  return (
-    <div className="fill" style={{ background: 'var(--panel)' }}>
-      <form className="toolbar" style={{ alignItems: 'flex-end' }} onSubmit={(e) => { e.preventDefault(); void execute(); }}>
-        <div style={{ width: 220 }}><TextField label={`Partition key (${keyPaths.join(' / ')})`} mono value={key} onChange={(e) => setKey(e.target.value)} placeholder={keyPaths.length > 1 ? '["a", "b"]' : 'value'} /></div>
-        <div className="grow"><TextField label="Parameters" mono value={args} problem={problem} onChange={(e) => setArgs(e.target.value)} /></div>
-        <Button type="submit" look="primary" icon="play" busy={busy} disabled={problem !== null}>Execute</Button>
-      </form>
-      {stale && <p className="small" style={{ padding: '6px 12px', color: 'var(--warn)' }}>The saved version runs, not the changes above.</p>}
-      <div style={{ padding: 12, overflow: 'auto', flex: 1 }} tabIndex={0} role="region" aria-label="Result of the procedure" aria-live="polite">
-        {run === null && <p className="muted">The result and what the procedure logged appear here.</p>}
-        {run?.error !== null && run !== null && <ErrorNote error={run.error} />}
-        {run && run.error === null && (
-          <div className="col">
-            <div className="facts num"><span><b>{ru(run.charge)}</b></span><span><b>{Math.round(run.ms)} ms</b></span></div>
-            <div><span className="label">Result</span><pre className="mono" style={{ margin: '4px 0 0', whiteSpace: 'pre-wrap' }}>{shown || '(no body)'}</pre></div>
-          </div>
-        )}
-        {run && run.log && <div style={{ marginTop: 12 }}><span className="label">Log</span><pre className="mono" style={{ margin: '4px 0 0', whiteSpace: 'pre-wrap' }}>{run.log}</pre></div>}
-      </div>
-    </div>
   );
 }

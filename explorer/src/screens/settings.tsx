@@ -69,7 +69,7 @@ export function Settings({ db, container, refresh, state }: ContainerProps) {
           </section>
           <section className="section">
             <h3>Time to live</h3>
-            <TtlField value={ttl} onChange={setTtl} />
+            <TtlField headed value={ttl} onChange={setTtl} />
             {failed('ttl')}
             <div className="row">
               <Button look="primary" busy={busy === 'ttl'} disabled={!ttlChanged || ttlProblem(ttl) !== null}

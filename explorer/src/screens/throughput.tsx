@@ -13,18 +13,20 @@ export const throughputProblem = (t: Throughput, minimum = t.mode === 'autoscale
 };
 
 /// The choice between manual, autoscale and (where it exists) somebody else's throughput.
-export function ThroughputField({ value, onChange, none, minimum }: {
+export function ThroughputField({ value, onChange, none, minimum, headed }: {
   value: Throughput;
   onChange: (value: Throughput) => void;
   /// What the third choice is called; left out: there is none.
   none?: string;
   minimum?: number | null;
+  /// A heading above says what it is.
+  headed?: boolean;
 }) {
   const least = value.mode === 'manual' ? (minimum ?? 400) : Math.max(1000, minimum ?? 1000);
   return (
     <div className="col" style={{ gap: 8 }}>
       <div className="field">
-        <span className="label">Throughput</span>
+        {!headed && <span className="label">Throughput</span>}
         <Segmented label="Throughput" value={value.mode}
           options={[
             ...(none ? [{ value: 'none' as const, label: none }] : []),
@@ -59,11 +61,11 @@ export const ttlProblem = (ttl: TtlChoice): string | null =>
     ? 'A whole number of seconds, from 1 to 2147483647.'
     : null;
 
-export function TtlField({ value, onChange }: { value: TtlChoice; onChange: (value: TtlChoice) => void }) {
+export function TtlField({ value, onChange, headed }: { value: TtlChoice; onChange: (value: TtlChoice) => void; headed?: boolean }) {
   return (
     <div className="col" style={{ gap: 8 }}>
       <div className="field">
-        <span className="label">Time to live</span>
+        {!headed && <span className="label">Time to live</span>}
         <Segmented label="Time to live" value={value.mode}
           options={[{ value: 'off', label: 'Off' }, { value: 'items', label: 'Items that say so' }, { value: 'all', label: 'All items' }]}
           onChange={(mode) => onChange(mode === 'all' ? { mode, seconds: 86400 } : { mode })} />

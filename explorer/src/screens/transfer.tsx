@@ -198,7 +198,7 @@ export function Download({ db, coll, filter, total, onClose }: { db: string; col
     const clause = tail === '' || /^(where|order\s+by|join)\b/i.test(tail) ? tail : `WHERE ${tail}`;
     try {
       do {
-        const page = await queryPage(client, db, coll, { query: `SELECT * FROM c ${clause}`, pageSize: 1000, continuation, signal: stop.signal });
+        const page = await queryPage(client, db, coll, { query: `SELECT * FROM c ${clause}`, pageSize: 1000, continuation, signal: stop.signal, housekeeping: true });
         const texts = system ? page.rows : page.rows.map(withoutSystem);
         const part = rowsToFile(format, texts, rows === 0, columns);
         parts.push(part);

@@ -13,6 +13,9 @@ export interface Line {
   bare?: boolean;
 }
 
+const clock = (seconds: number | null | undefined): string => (seconds === null || seconds === undefined ? '' : new Date(seconds * 1000).toLocaleTimeString('en-GB'));
+const figure = (value: number | null | undefined): string => (value === null || value === undefined ? '' : value.toLocaleString('en-US', { maximumFractionDigits: 1 }));
+
 /// Lines over time (seconds). Drawn on a canvas; the label says it in words.
 export function Chart({ x, lines, label, height = 190 }: { x: number[]; lines: Line[]; label: string; height?: number }) {
   const box = useRef<HTMLDivElement>(null);
@@ -30,8 +33,9 @@ export function Chart({ x, lines, label, height = 190 }: { x: number[]; lines: L
         height,
         cursor: { y: false },
         scales: { x: { time: true }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.1)] } },
-        axes: [{ ...axis, space: 90, values: (_u, splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString('en-GB')) }, { ...axis, size: 52 }],
-        series: [{}, ...lines.map((line) => ({ label: line.label, stroke: color(line.color), width: 1.6, points: { show: false }, ...(line.bare ? { dash: [4, 4] } : { fill: `color-mix(in srgb, ${color(line.color)} 12%, transparent)` }) }))],
+        axes: [{ ...axis, space: 90, values: (_u, splits) => splits.map(clock) }, { ...axis, size: 52 }],
+        // Away from the pointer the newest values stand in the legend.
+        series: [{ label: 'Time', value: (u, v) => clock(v ?? u.data[0][u.data[0].length - 1]) }, ...lines.map((line, i) => ({ label: line.label, value: (u: uPlot, v: number | null) => figure(v ?? u.data[i + 1]?.[u.data[i + 1]!.length - 1]), stroke: color(line.color), width: 1.6, points: { show: false }, ...(line.bare ? { dash: [4, 4] } : { fill: `color-mix(in srgb, ${color(line.color)} 12%, transparent)` }) }))],
       },
       [x, ...lines.map((l) => l.values)],
       element,

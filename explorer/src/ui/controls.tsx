@@ -125,6 +125,22 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
   );
 }
 
+/// A whole page for what is not there.
+export function Missing({ icon, title, href, back, retry, children }: { icon: IconName; title: string; href: string; back: string; retry: () => void; children: ReactNode }) {
+  return (
+    <div className="page">
+      <div className="inner">
+        <div className="card" role="alert">
+          <Empty icon={icon} title={title}>
+            <p>{children}</p>
+            <div className="row"><Button onClick={retry}>Try again</Button><a className="btn primary" href={href}>{back}</a></div>
+          </Empty>
+        </div>
+      </div>
+    </div>
+  );
+}
+
 export function Progress({ value, label }: { value: number; label: string }) {
   const percent = Math.max(0, Math.min(100, value));
   return (

@@ -10,6 +10,8 @@ export interface MenuEntry {
   run: () => void;
 }
 
+const LEAST_ROOM = 240;
+
 /// A button that opens a list of actions. Arrow keys move, Escape closes and gives the focus back.
 export function Menu({ label, trigger, entries, align = 'right', className = 'btn', title, empty }: {
   label: string;
@@ -42,7 +44,8 @@ export function Menu({ label, trigger, entries, align = 'right', className = 'bt
   const show = () => {
     const rect = button.current!.getBoundingClientRect();
     const top = Math.min(rect.bottom + 4, innerHeight - Math.min(entries.length * 32 + 20, innerHeight * 0.6));
-    setOpen(align === 'left' ? { left: rect.left, top } : { right: innerWidth - rect.right, top });
+    // Towards the side where there is room for a wide entry.
+    setOpen(align === 'left' || rect.right < LEAST_ROOM ? { left: Math.max(8, Math.min(rect.left, innerWidth - LEAST_ROOM)), top } : { right: innerWidth - rect.right, top });
   };
   const onKey = (event: KeyboardEvent) => {
     if (!open) return;

@@ -1,5 +1,5 @@
 import { elements, members } from '../lib/json_text';
-import type { Answer, Client } from './client';
+import { HOUSEKEEPING, type Answer, type Client } from './client';
 import { keyHeader, pathExpression } from './key';
 import type {
   Container, ContainerDefinition, Database, KeyValue, Offer, PartitionKeyDefinition, PkRange, Throughput, Usage,
@@ -186,7 +186,7 @@ export async function readItem(
   client: Client, db: string, coll: string, id: string, key: string, signal?: AbortSignal,
 ): Promise<ItemAnswer> {
   return itemAnswer(
-    await client.request('GET', docs(db, coll, id), { headers: { 'x-ms-documentdb-partitionkey': key }, signal }),
+    await client.request('GET', docs(db, coll, id), { headers: { 'x-ms-documentdb-partitionkey': key, ...HOUSEKEEPING }, signal }),
   );
 }
 
@@ -273,6 +273,8 @@ export interface QueryAsk {
   continuation?: string | null;
   key?: string;
   reports?: boolean;
+  /// Asked by the page, not by its user.
+  housekeeping?: boolean;
   signal?: AbortSignal;
   onThrottled?: (waitMs: number) => void;
 }
@@ -295,6 +297,7 @@ export async function queryPage(client: Client, db: string, coll: string, ask: Q
   };
   if (ask.continuation) headers['x-ms-continuation'] = ask.continuation;
   if (ask.key !== undefined) headers['x-ms-documentdb-partitionkey'] = ask.key;
+  if (ask.housekeeping) Object.assign(headers, HOUSEKEEPING);
   if (ask.reports) {
     headers['x-ms-documentdb-populatequerymetrics'] = 'true';
     headers['x-ms-cosmos-populateindexmetrics-V2'] = 'true';

@@ -37,6 +37,9 @@ const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
 
 export const encodePath = (segments: string[]): string => '/' + segments.map(encodeURIComponent).join('/');
 
+/// Marks what the page does for itself: the Design Lab judges applications, not those who look at them.
+export const HOUSEKEEPING = { 'x-orrery-housekeeping': 'true' };
+
 /// Speaks the ordinary protocol to the server that served the page.
 export class Client {
   /// Requests that came back with 429 since sign-in, retried ones included.

@@ -5,6 +5,19 @@ export interface QueryErrorDetail {
   location?: { start: number; end: number };
 }
 
+/// The thing asked for is not there.
+export const isMissing = (error: unknown): boolean => error instanceof WireError && error.status === 404;
+
+/// What a script logged, from an answer's headers.
+export function scriptLog(headers: Headers): string {
+  const log = headers.get('x-ms-documentdb-script-log-results') ?? '';
+  try {
+    return decodeURIComponent(log.replaceAll('+', '%20'));
+  } catch {
+    return log;
+  }
+}
+
 /// An answer of 400 or above, or no answer at all (status 0).
 export class WireError extends Error {
   constructor(
@@ -15,6 +28,8 @@ export class WireError extends Error {
     readonly details: QueryErrorDetail[],
     readonly charge: number,
     readonly retryAfterMs: number,
+    /// What a script had logged before it failed.
+    readonly log = '',
   ) {
     super(message);
   }
@@ -54,6 +69,7 @@ export class WireError extends Error {
       details,
       Number(headers.get('x-ms-request-charge') ?? 0),
       Number(headers.get('x-ms-retry-after-ms') ?? 0),
+      scriptLog(headers),
     );
   }
 }

@@ -1,5 +1,5 @@
 import { elements, members } from '../lib/json_text';
-import type { Client } from './client';
+import { HOUSEKEEPING, type Client } from './client';
 
 export interface ChangesPage {
   /// Texts of the changes, oldest first; empty when nothing is new.
@@ -16,6 +16,7 @@ export async function readChanges(
   client: Client, db: string, coll: string, range: string, mode: FeedMode, etag: string | null, signal: AbortSignal,
 ): Promise<ChangesPage> {
   const headers: Record<string, string> = {
+    ...HOUSEKEEPING,
     'a-im': mode === 'latest' ? 'Incremental Feed' : 'Full-Fidelity Feed',
     'x-ms-documentdb-partitionkeyrangeid': range,
     'x-ms-max-item-count': '200',

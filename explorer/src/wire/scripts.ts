@@ -1,6 +1,8 @@
-import type { Client } from './client';
-import { keyHeader } from './key';
-import type { KeyValue } from './types';
+import { queryPage } from './api';
+import type { Answer, Client } from './client';
+import { scriptLog } from './error';
+import { keyHeader, keyOf } from './key';
+import type { JsonObject, KeyValue, PartitionKeyDefinition } from './types';
 
 export type ScriptKind = 'sprocs' | 'triggers' | 'udfs';
 
@@ -32,18 +34,48 @@ export async function replaceScript(client: Client, db: string, coll: string, ki
 
 export const deleteScript = (client: Client, db: string, coll: string, kind: ScriptKind, id: string) => client.request('DELETE', path(db, coll, kind, id));
 
+export interface ScriptRun {
+  body: string;
+  log: string;
+  charge: number;
+  ms: number;
+}
+
+const runOf = (answer: Answer): ScriptRun => ({ body: answer.text, log: scriptLog(answer.headers), charge: answer.charge, ms: answer.ms });
+
 /// Runs a stored procedure in one logical partition. `parameters` is a JSON array as text.
-export async function executeProcedure(client: Client, db: string, coll: string, id: string, key: KeyValue, parameters: string) {
-  const answer = await client.request('POST', path(db, coll, 'sprocs', id), {
+export const executeProcedure = async (client: Client, db: string, coll: string, id: string, key: KeyValue, parameters: string): Promise<ScriptRun> =>
+  runOf(await client.request('POST', path(db, coll, 'sprocs', id), {
     body: parameters,
     headers: { 'x-ms-documentdb-partitionkey': keyHeader(key), 'x-ms-documentdb-script-enable-logging': 'true' },
+  }));
+
+/// Calls a function in a query that reads no items. `parameters` is a JSON array as text.
+export async function callFunction(client: Client, db: string, coll: string, id: string, parameters: string): Promise<ScriptRun> {
+  const values = JSON.parse(parameters) as unknown[];
+  const page = await queryPage(client, db, coll, {
+    query: `SELECT VALUE udf.${id}(${values.map((_, i) => `@p${i}`).join(', ')})`,
+    parameters: values.map((value, i) => ({ name: `@p${i}`, value })),
   });
-  const log = answer.headers.get('x-ms-documentdb-script-log-results') ?? '';
-  let text = log;
-  try {
-    text = decodeURIComponent(log.replaceAll('+', '%20'));
-  } catch {
-    // Not encoded: as it came.
-  }
-  return { body: answer.text, log: text, charge: answer.charge, ms: answer.ms };
+  return { body: page.rows[0] ?? 'undefined', log: '', charge: page.charge, ms: page.ms };
+}
+
+export type TriggeredWrite = 'Create' | 'Upsert' | 'Replace' | 'Delete';
+
+/// Writes an item with a trigger, for real.
+export async function writeWithTrigger(
+  client: Client, db: string, coll: string, definition: PartitionKeyDefinition, trigger: Script, write: TriggeredWrite, text: string,
+): Promise<ScriptRun> {
+  const item = JSON.parse(text) as JsonObject;
+  const headers: Record<string, string> = {
+    'x-ms-documentdb-partitionkey': keyHeader(keyOf(item, definition), definition),
+    'x-ms-documentdb-script-enable-logging': 'true',
+    [trigger.triggerType === 'Post' ? 'x-ms-documentdb-post-trigger-include' : 'x-ms-documentdb-pre-trigger-include']: trigger.id,
+  };
+  const feed = ['dbs', db, 'colls', coll, 'docs'];
+  const one = [...feed, String(item.id ?? '')];
+  if (write === 'Delete') return runOf(await client.request('DELETE', one, { headers }));
+  if (write === 'Replace') return runOf(await client.request('PUT', one, { headers, body: text }));
+  if (write === 'Upsert') headers['x-ms-documentdb-is-upsert'] = 'true';
+  return runOf(await client.request('POST', feed, { headers, body: text }));
 }
