@@ -52,6 +52,7 @@ public:
     void merge(const HeavyHitters& other);
 
 private:
+    friend struct Packed;
     static constexpr size_t kRanked = 32;
 
     /// The lightest entry, which is about to be replaced.
@@ -69,8 +70,8 @@ private:
     std::vector<uint64_t> hashes_;
     std::vector<std::string> keys_;
 
-    // Weights only grow: who was lightest when they were last ranked still is, unless it has changed or
-    // something that changed since is lighter.
+    // Weights only grow: who was lightest when they were last ranked still is, unless it has
+    // changed or something that changed since is lighter.
     std::vector<std::pair<int64_t, size_t>> ranked_;
     size_t ranked_next_ = 0;
     int64_t changed_min_ = INT64_MAX;

@@ -39,7 +39,8 @@ bool is_update(OperationClass operation) {
 Insight::Hour& Insight::hour_of(int64_t second) {
     if (last_hour_use_ != nullptr && last_hour_ == second / 3600) return *last_hour_use_;
     Hour& hour = hours_[second / 3600];
-    while (hours_.size() > kHoursMax && hours_.begin()->first != second / 3600) hours_.erase(hours_.begin());
+    while (hours_.size() > kHoursMax && hours_.begin()->first != second / 3600)
+        hours_.erase(hours_.begin());
     last_hour_ = second / 3600;
     last_hour_use_ = &hour;
     return hour;
@@ -252,10 +253,16 @@ void Insight::observe_items(Observation& out, int64_t now_seconds) const {
     }
 }
 
-void Insight::observe(Observation& out, int64_t now_seconds) const {
+void Insight::observe(Observation& out, int64_t now_seconds, const DownTimes& down) const {
     out.observed_seconds = static_cast<double>(std::max<int64_t>(1, now_seconds - since_seconds_));
     out.now_seconds = now_seconds;
-    if (last_seconds_ > 0) out.last_request_seconds = last_seconds_;
+    if (last_seconds_ > 0) {
+        // Nobody could ask while there was no server.
+        int64_t last = last_seconds_;
+        for (const auto& [from, to] : down)
+            if (from >= last_seconds_) last += to - from;
+        out.last_request_seconds = std::min(last, now_seconds);
+    }
     for (size_t i = 0; i < operations_.size(); ++i) {
         const Operation& operation = operations_[i];
         if (operation.requests == 0 && operation.throttled == 0) continue;
@@ -272,10 +279,15 @@ void Insight::observe(Observation& out, int64_t now_seconds) const {
         for (const auto& [range, units] : use.by_range)
             hour.peak_range_units = std::max(hour.peak_range_units, units);
     }
-    // Hours without a request are hours, too.
+    // Hours without a request are hours, too, if there was a server to ask.
+    const auto was_down = [&](int64_t hour) {
+        return std::any_of(down.begin(), down.end(), [&](const auto& time) {
+            return time.first <= hour * 3600 && (hour + 1) * 3600 <= time.second;
+        });
+    };
     if (!hours.empty())
         for (int64_t hour = hours.begin()->first; hour <= now_seconds / 3600; ++hour)
-            hours.try_emplace(hour);
+            if (!was_down(hour)) hours.try_emplace(hour);
     for (const auto& [hour, use] : hours) {
         HourUse one;
         one.hour = hour;

@@ -28,6 +28,9 @@ struct TracedRequest {
     std::string parameters;  ///< JSON array text, or empty
 };
 
+/// Times in which the server did not run, seconds: [first, second).
+using DownTimes = std::vector<std::pair<int64_t, int64_t>>;
+
 /// What requests to one container did, beyond counters: queries by shape, samples of items, hours,
 /// items that are written often, a sample of the requests themselves. In bounded space; not
 /// thread-safe.
@@ -52,11 +55,17 @@ public:
     int64_t since_seconds() const { return since_seconds_; }
     int64_t last_seconds() const { return last_seconds_; }
 
-    /// Fills in everything that it knows; shares of throughput and policies are the caller's.
-    void observe(Observation& out, int64_t now_seconds) const;
+    /// Fills in everything that it knows; shares of throughput and policies are the caller's. Whole
+    /// hours of `down` are left out.
+    void observe(Observation& out, int64_t now_seconds, const DownTimes& down) const;
+    /// Answered requests by kind.
+    uint64_t requests(engine::OperationClass operation) const {
+        return operations_[static_cast<size_t>(operation)].requests;
+    }
     const std::deque<TracedRequest>& trace() const { return trace_; }
 
 private:
+    friend struct Packed;
     struct Shape {
         QueryShape shape;
         std::string example;
@@ -99,12 +108,12 @@ private:
     void observe_queries(Observation& out) const;
     void observe_items(Observation& out, int64_t now_seconds) const;
 
-    const int64_t since_seconds_;
+    int64_t since_seconds_;  // time in which the server did not run moves it on
     int64_t last_seconds_ = 0;
     std::array<Operation, static_cast<size_t>(engine::OperationClass::kCount)> operations_{};
     std::map<int64_t, Hour> hours_;
     int64_t last_hour_ = -1;
-    Hour* last_hour_use_ = nullptr;  // of that hour, in hours_
+    Hour* last_hour_use_ = nullptr;      // of that hour, in hours_
     std::map<int64_t, Second> seconds_;  // those that may still change
     absl::flat_hash_map<uint64_t, size_t> shape_of_text_;
     std::map<std::string, size_t> shape_of_normalized_;

@@ -141,9 +141,16 @@ uint64_t ItemSamples::walk(const json::Value& value, std::string& path, int dept
     } else if (value.is_array()) {
         walk.lengths[path] = std::max<uint64_t>(walk.lengths[path], value.elements().size());
         path += "/[]";
+        size_t seen = 0;
         for (const auto& element : value.elements()) {
+            // The rest of a long array is taken to be like its beginning.
+            if (walk.nodes > kNodesMax && seen > 0) {
+                bytes += bytes / seen * (value.elements().size() - seen);
+                break;
+            }
             if (use != nullptr && element.is_object()) ++use->objects;
             bytes += this->walk(element, path, depth + 1, walk) + 1;
+            ++seen;
         }
         path.resize(length);
     } else {

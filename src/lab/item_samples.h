@@ -26,6 +26,7 @@ public:
     uint64_t at_most(uint64_t value) const;
 
 private:
+    friend struct Packed;
     std::array<uint32_t, kBuckets> buckets_{};
     uint64_t count_ = 0;
     uint64_t max_ = 0;
@@ -57,6 +58,7 @@ public:
     void describe_item(HotItem& item) const;
 
 private:
+    friend struct Packed;
     struct Path {
         uint64_t samples = 0;
         uint64_t pairs = 0;  ///< different scalars, summed over the samples

@@ -111,7 +111,6 @@ Status observe_keys(const Recorder& recorder, StorageRanking& ranking,
 void observe_pairs(const engine::Engine& engine, const Recorder& recorder,
                    const catalog::Container& container, Observation& out) {
     const auto containers = engine.catalog().all_containers();
-    const auto counters = recorder.counters();
     for (const auto& pair : recorder.pairs(container.rid.whole())) {
         const auto second = std::find_if(containers.begin(), containers.end(),
                                          [&](const catalog::ContainerPtr& one) {
@@ -124,15 +123,9 @@ void observe_pairs(const engine::Engine& engine, const Recorder& recorder,
         use.second_container = (*second)->id;
         use.count = static_cast<int64_t>(pair.count);
         use.second_ru = ru(pair.units);
-        for (const auto& [key, counter] : counters) {
-            if (key.container != pair.second_container) continue;
-            if (key.operation == OperationClass::kRead)
-                use.second_reads += static_cast<int64_t>(counter.requests);
-            if (key.operation == OperationClass::kCreate ||
-                key.operation == OperationClass::kReplace ||
-                key.operation == OperationClass::kUpsert || key.operation == OperationClass::kPatch)
-                use.second_writes += static_cast<int64_t>(counter.requests);
-        }
+        const auto [reads, writes] = recorder.reads_and_writes(pair.second_container);
+        use.second_reads = static_cast<int64_t>(reads);
+        use.second_writes = static_cast<int64_t>(writes);
         out.pairs.push_back(std::move(use));
     }
 }

@@ -12,7 +12,6 @@ namespace {
 constexpr size_t kRingRecords = 2048;  // a power of two
 constexpr size_t kUrgentRecords = kRingRecords / 2;
 constexpr int kGatherMs = 100;
-constexpr size_t kKeysPerHour = 200;
 constexpr int64_t kHours = 24;
 constexpr int64_t kLatencyMinutes = 24 * 60;
 constexpr int64_t kTogetherMs = 50;
@@ -24,6 +23,7 @@ constexpr uint32_t kSamplesAim = 50;
 constexpr uint32_t kSamplesMax = 200;
 constexpr size_t kSamplesQueued = 512;
 constexpr int64_t kQuerySeenSeconds = 600;  ///< then a text is sampled again
+constexpr int64_t kKeepEveryUs = 60'000'000;
 
 std::atomic<uint64_t> instances{0};
 
@@ -142,12 +142,22 @@ void Recorder::observe_sample(engine::RequestSample sample) {
 
 void Recorder::run() {
     std::unique_lock lock(wake_mutex_);
+    const auto wanted = [this] { return stop_ || pending_.load(std::memory_order_relaxed); };
     while (true) {
-        wake_.wait(lock, [this] { return stop_ || pending_.load(std::memory_order_relaxed); });
+        if (keep_ != nullptr && changed_) {
+            const int64_t wait_us = keep_at_us_ - clock_.monotonic_us();
+            wake_.wait_for(lock, std::chrono::microseconds(std::max<int64_t>(0, wait_us)), wanted);
+        } else {
+            wake_.wait(lock, wanted);
+        }
         if (stop_) return;
+        if (keep_ != nullptr && changed_ && clock_.monotonic_us() >= keep_at_us_) keep(lock);
+        if (!pending_.load(std::memory_order_relaxed)) continue;
         // Records that come meanwhile are taken together; a ring that fills up ends the wait early.
         wake_.wait_for(lock, std::chrono::milliseconds(kGatherMs));
         pending_.store(false, std::memory_order_relaxed);
+        if (!changed_) keep_at_us_ = std::max(keep_at_us_, clock_.monotonic_us() + kKeepEveryUs);
+        changed_ = true;
         lock.unlock();
         {
             const std::lock_guard state(state_mutex_);
@@ -155,6 +165,32 @@ void Recorder::run() {
         }
         lock.lock();
     }
+}
+
+void Recorder::keep(std::unique_lock<std::mutex>& wake_lock) {
+    changed_ = false;
+    wake_lock.unlock();
+    int64_t took_us = 0;
+    {
+        const std::lock_guard one_at_a_time(keep_mutex_);
+        const int64_t begun_us = clock_.monotonic_us();
+        keep_(pack());
+        took_us = clock_.monotonic_us() - begun_us;
+    }
+    wake_lock.lock();
+    // A thousandth of the time at most.
+    keep_at_us_ = clock_.monotonic_us() + std::max(kKeepEveryUs, took_us * 1000);
+}
+
+void Recorder::keep_with(std::function<void(std::string)> keep) {
+    const std::lock_guard lock(wake_mutex_);
+    keep_ = std::move(keep);
+}
+
+void Recorder::keep_now() {
+    std::unique_lock lock(wake_mutex_);
+    if (keep_ == nullptr || !(changed_ || pending_.load(std::memory_order_relaxed))) return;
+    keep(lock);
 }
 
 void Recorder::drain() const {
@@ -307,7 +343,7 @@ void Recorder::describe(uint64_t container, Observation& out) const {
     const int64_t now = clock_.wall_seconds();
     const auto found = insights_.find(container);
     if (found != insights_.end()) {
-        found->second.observe(out, now);
+        found->second.observe(out, now, down_);
     } else {
         out.now_seconds = now;
         out.read_ages.reset();
@@ -351,6 +387,19 @@ void Recorder::note_feed_use(uint64_t container, const std::string& consumer, in
     use.read += read;
     use.used += used;
     use.ru += ru;
+}
+
+std::pair<uint64_t, uint64_t> Recorder::reads_and_writes(uint64_t container) const {
+    using engine::OperationClass;
+    const std::lock_guard lock(state_mutex_);
+    drain();
+    const auto found = insights_.find(container);
+    if (found == insights_.end()) return {};
+    const Insight& insight = found->second;
+    return {insight.requests(OperationClass::kRead),
+            insight.requests(OperationClass::kCreate) + insight.requests(OperationClass::kReplace) +
+                insight.requests(OperationClass::kUpsert) +
+                insight.requests(OperationClass::kPatch)};
 }
 
 std::map<Recorder::CounterKey, Recorder::Counter> Recorder::counters() const {

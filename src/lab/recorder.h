@@ -3,6 +3,7 @@
 #include <array>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/status.h"
 #include "engine/observer.h"
 #include "lab/heavy_hitters.h"
 #include "lab/insight.h"
@@ -88,9 +90,27 @@ public:
     /// A consumer of the change feed says how many of the changes that it read it could use.
     void note_feed_use(uint64_t container, const std::string& consumer, int64_t read, int64_t used,
                        double ru);
-    int64_t started_seconds() const { return started_seconds_; }
+    /// Point reads of a container, and creates and updates.
+    std::pair<uint64_t, uint64_t> reads_and_writes(uint64_t container) const;
+
+    // What rules need of the past, for the next start: docs/formats/recording.md.
+
+    /// At most about `bytes_max`: containers used last come first. Takes the lock for one container
+    /// at a time.
+    std::string pack(size_t bytes_max = kPackedBytesMax) const;
+    /// Goes on from what another recorder has packed; `known` says which containers there still
+    /// are. Before the first record. An error means that nothing was taken.
+    Status unpack(std::string_view bytes, const std::function<bool(uint64_t)>& known);
+    /// From now on `keep` is called on the recorder's thread with pack() of a state that changed, a
+    /// minute after a change at the earliest; the longer it takes, the more rarely.
+    void keep_with(std::function<void(std::string)> keep);
+    /// The same at once, if anything has changed. Any thread, while no request is made any more.
+    void keep_now();
+    static constexpr size_t kPackedBytesMax = 64 << 20;
+    static constexpr size_t kKeysPerHour = 200;
 
 private:
+    friend struct Packed;
     struct Ring;
     struct ThreadRing;
     /// The last request of a connection, and the queries on one key that it may belong to.
@@ -131,10 +151,15 @@ private:
     void apply_key(const engine::RequestRecord& record) const;
     void apply_sequence(const engine::RequestRecord& record) const;
     Insight& insight(const engine::RequestRecord& record) const;
+    /// Containers about which anything is known, the one used last first.
+    std::vector<uint64_t> containers_by_use() const;
+    void keep(std::unique_lock<std::mutex>& wake_lock);
 
     const Clock& clock_;
     const Limits limits_;
-    const int64_t started_seconds_;
+    int64_t
+        started_seconds_;  // of the first recorder, moved on by the time in which none was there
+    DownTimes down_;
     const uint64_t instance_;  // tells this recorder's rings from those of an earlier one
 
     mutable std::mutex rings_mutex_;
@@ -164,6 +189,10 @@ private:
     std::mutex wake_mutex_;
     std::condition_variable wake_;
     bool stop_ = false;
+    std::function<void(std::string)> keep_;
+    std::mutex keep_mutex_;
+    bool changed_ = false;    // since the last call of keep_
+    int64_t keep_at_us_ = 0;  // monotonic
     std::thread thread_;
 };
 

@@ -91,6 +91,25 @@ TEST(ItemSamples, SpaceIsBounded) {
     EXPECT_EQ(samples.count(), 3000u);
 }
 
+TEST(ItemSamples, LongArraysAreMeasuredByTheirBeginning) {
+    std::string text = R"({"id":"1","rows":[)";
+    for (int i = 0; i < 20'000; ++i)
+        text += std::string(i == 0 ? "" : ",") +
+                R"({"n":12345,"text":"forty bytes of text, more or less"})";
+    text += "]}";
+    ItemSamples samples;
+    samples.add({1, 100, "[\"a\"]", "1", text, false}, {"/id"});
+    for (const auto& path : samples.paths()) {
+        if (path.path != "/rows") continue;
+        ASSERT_TRUE(path.array.has_value());
+        EXPECT_EQ(path.array->max, 20'000);
+        EXPECT_NEAR(path.mean_bytes, static_cast<double>(text.size()),
+                    static_cast<double>(text.size()) / 10);
+        return;
+    }
+    FAIL() << "no path /rows";
+}
+
 TEST(ItemSamples, ChangesFromVersionToVersion) {
     ItemSamples samples;
     const std::string large(10'000, 'x');

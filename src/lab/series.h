@@ -75,6 +75,7 @@ public:
     size_t partition_count() const { return partitions_.size(); }
 
 private:
+    friend struct Packed;
     using SecondBlock = std::array<SecondUse, 60>;
     struct Partition {
         std::map<int64_t, std::unique_ptr<SecondBlock>> seconds;  // by minute

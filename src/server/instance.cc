@@ -14,6 +14,7 @@
 #include "lab/lab.h"
 #include "lab/pages.h"
 #include "lab/recorder.h"
+#include "lab/recording_file.h"
 #include "net/http_server.h"
 #include "net/tls.h"
 #include "partition/item_cache.h"
@@ -91,11 +92,13 @@ public:
         if (!options.init_file.empty()) TRY_STATUS(apply_init_file(options.init_file, *engine_));
         engine_->start_background();
         recorder_ = std::make_unique<lab::Recorder>(clock_);
+        if (!memory && options.recording)
+            lab::keep_recording(*recorder_, *catalog_, options.data_folder + "/lab");
         pages_ = std::make_unique<lab::Pages>(*engine_, *recorder_);
         lab_ = std::make_unique<lab::Lab>(*engine_, *recorder_);
         rest::RestHead::Options head;
         head.authority_pem = tls_->authority_pem();
-        head.recorder = recorder_.get();
+        if (options.recording) head.recorder = recorder_.get();
         head.pages = pages_.get();
         head.lab = lab_.get();
         head.open_metrics = is_loopback(options.bind_address);
@@ -120,6 +123,8 @@ public:
         // Closing answers the writes that are still queued: engine, head and listener must be
         // there.
         Status status;
+        // While the folder is still ours.
+        if (recorder_ != nullptr) recorder_->keep_now();
         if (store_ != nullptr) status = store_->close();
         http_.reset();
         door_.reset();

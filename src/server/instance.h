@@ -26,6 +26,7 @@ struct InstanceOptions {
     std::vector<std::string> tls_hosts;   ///< further names in the server's certificate
     uint64_t cache_bytes = 256ULL << 20;  ///< item cache and block cache together
     catalog::RangeLimits range_limits;    ///< when physical partitions are split
+    bool recording = true;                ///< false: metrics and the Design Lab stay empty
 };
 
 /// A whole server in one object: store, catalog, engine, head, listener, wired in that order and

@@ -32,7 +32,7 @@ class Server:
 
     def __init__(self, *arguments):
         self.folder = tempfile.TemporaryDirectory(prefix="orrery-cli-")
-        log = pathlib.Path(self.folder.name) / "server.log"
+        log = self.log = pathlib.Path(self.folder.name) / "server.log"
         self.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", *(arguments or ("--memory",))], stdout=log.open("w"),
                                         stderr=subprocess.STDOUT, env={"PATH": os.environ["PATH"]}, cwd=self.folder.name)
         end = time.monotonic() + PATIENCE

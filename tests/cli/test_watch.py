@@ -8,7 +8,7 @@ import unittest
 import support
 from support import Case, Server, Terminal, run
 
-COMMANDS = ["serve", "check", "healthcheck", "shell", "import", "export", "bench", "top", "completion"]
+COMMANDS = ["serve", "check", "healthcheck", "shell", "import", "export", "bench", "top", "lab", "completion"]
 
 
 class Bench(unittest.TestCase):
@@ -84,7 +84,8 @@ class Help(unittest.TestCase):
             if command in ("check", "healthcheck"):
                 continue
             with self.subTest(command):
-                self.assertIn("Examples:", run(command, "--help").stdout)
+                words = ("lab", "report") if command == "lab" else (command,)
+                self.assertIn("Examples:", run(*words, "--help").stdout)
         overview = run("--help").stdout
         for command in COMMANDS:
             self.assertIn(command, overview)

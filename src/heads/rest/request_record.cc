@@ -201,6 +201,27 @@ void record_sample(const Call& call, const Answer& answer, const RequestRecord& 
     call.recorder->observe_sample(std::move(sample));
 }
 
+/// The part of a request that one physical partition did.
+void record_part(const Call& call, const RequestRecord& whole, uint32_t range,
+                 meter::Charge charge) {
+    RequestRecord piece = whole;
+    piece.part = true;
+    piece.range = range;
+    piece.range_bytes = bytes_of(*call.container, range);
+    piece.charge = charge;
+    call.recorder->observe(piece);
+}
+
+void record_housekeeping(const Call& call, const Answer& answer, RequestRecord record) {
+    for (const engine::RangeCharge& part : answer.range_charges)
+        record_part(call, record, part.range, part.charge);
+    if (answer.range_charges.empty() && record.range != RequestRecord::kNoRange)
+        record_part(call, record, record.range, record.charge);
+    record.container = 0;
+    record.range = RequestRecord::kNoRange;
+    call.recorder->observe(record);
+}
+
 }  // namespace
 
 void record_request(const Call& call, const Answer& answer) {
@@ -223,6 +244,10 @@ void record_request(const Call& call, const Answer& answer) {
         record.range = answer.touched         ? range_number(answer.touched->range_id)
                        : answer.status == 429 ? call.refused_by.load()
                                               : record.range;
+    // What a tool does for itself is charged to the partitions like everything else, and is no part
+    // of what the container's application does.
+    if (record.container != 0 && call.request().header("x-orrery-housekeeping") == "true")
+        return record_housekeeping(call, answer, record);
     // One physical partition did it all: no parts.
     const bool whole = answer.range_charges.size() == 1;
     if (data && whole) record.range = answer.range_charges[0].range;
@@ -250,14 +275,9 @@ void record_request(const Call& call, const Answer& answer) {
     }
     call.recorder->observe(record);
     if (whole) return;
-    for (const engine::RangeCharge& part : answer.range_charges) {
-        RequestRecord piece = record;
-        piece.part = true;
-        piece.range = part.range;
-        if (call.container) piece.range_bytes = bytes_of(*call.container, part.range);
-        piece.charge = part.charge;
-        call.recorder->observe(piece);
-    }
+    if (!call.container) return;
+    for (const engine::RangeCharge& part : answer.range_charges)
+        record_part(call, record, part.range, part.charge);
 }
 
 }  // namespace orrery::rest

@@ -12,6 +12,7 @@ namespace orrery::lab {
 namespace {
 
 constexpr int64_t kUnboundedLength = 1000;
+constexpr double kLargeBytes = 512 << 10;  ///< a quarter of what an item may have
 
 double requests(const Observation& of, std::initializer_list<std::string_view> names) {
     double sum = 0;
@@ -59,6 +60,13 @@ Relation embedded(const Observation& of, const PathUse& path) {
         out.why = fmt::format(
             "{} only grows and has {} elements at the 99th percentile; an item ends at 2 MB.",
             path.path, array.p99);
+    } else if (whole > kLargeBytes) {
+        out.advice =
+            out.reads > out.updates ? Relation::Advice::kMixed : Relation::Advice::kReference;
+        out.why = fmt::format(
+            "{} makes items of {}, and an item ends at 2 MB; with references each element can be "
+            "read alone.",
+            path.path, size_text(whole));
     } else if (then < now) {
         out.advice = Relation::Advice::kReference;
         out.why =

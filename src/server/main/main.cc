@@ -32,7 +32,7 @@ void print_welcome(const CommandLine& line, uint16_t port) {
             "  key                {}\n"
             "  connection string  AccountEndpoint={};AccountKey={};\n"
             "  data               {}\n"
-            "  try                orrery shell{}      or connect an SDK: see README.md\n",
+            "  try                {} shell{}      or connect an SDK: see README.md\n",
             line.serve.keys.primary, endpoint, line.serve.keys.primary,
             line.serve.data_folder.empty()
                 ? "in memory, gone on exit"
@@ -40,7 +40,7 @@ void print_welcome(const CommandLine& line, uint16_t port) {
                       (line.serve.durability == storage::Durability::kSync
                            ? ""
                            : "  (relaxed: the last writes may be lost on power failure)"),
-            port == kUsualPort ? std::string() : " --endpoint " + endpoint);
+            line.program, port == kUsualPort ? std::string() : " --endpoint " + endpoint);
     }
     std::fflush(stdout);
 }

@@ -30,6 +30,7 @@ struct ServeFlags {
     uint64_t split_storage_mb = 50 << 10;
     uint64_t logical_partition_mb = 20 << 10;
     bool no_auto_split = false;
+    bool no_recording = false;
 };
 
 /// Budgets and prices.
@@ -169,6 +170,10 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
         ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
         ->capture_default_str();
     serve
+        ->add_flag("--no-recording", flags.no_recording,
+                   "Do not record what requests do: metrics and the Design Lab stay empty")
+        ->envname("ORRERY_NO_RECORDING");
+    serve
         ->add_flag("--container-log", line.container_log,
                    "When ready, print the lines that container tooling of the emulators waits for")
         ->envname("ORRERY_CONTAINER_LOG");
@@ -241,6 +246,7 @@ void warn_of_unknown_variables(const CLI::App& app, CommandLine& line) {
 
 CommandLine read_command_line(int argc, char** argv) {
     CommandLine line;
+    if (argc > 0) line.program = argv[0];
     ServeFlags flags;
     CLI::App app{"Orrery: a database that speaks the Azure Cosmos DB protocol", "orrery"};
     app.require_subcommand(1);
@@ -303,6 +309,7 @@ CommandLine read_command_line(int argc, char** argv) {
         line.serve.range_limits.storage_bytes = flags.split_storage_mb << 20;
         line.serve.range_limits.logical_partition_bytes = flags.logical_partition_mb << 20;
         line.serve.range_limits.automatic = !flags.no_auto_split;
+        line.serve.recording = !flags.no_recording;
         line.serve.durability = flags.durability == "relaxed" ? storage::Durability::kRelaxed
                                                               : storage::Durability::kSync;
     } else if (check->parsed()) {

@@ -14,7 +14,8 @@ enum class Command { kServe, kCheck, kHealthcheck, kVersion, kClient, kExit };
 /// The command line, environment and configuration file, read and checked.
 struct CommandLine {
     Command command = Command::kExit;
-    int exit_code = 0;  ///< kExit: help was shown (0) or the arguments are wrong
+    std::string program = "orrery";  ///< as it was called
+    int exit_code = 0;               ///< kExit: help was shown (0) or the arguments are wrong
     InstanceOptions serve;
     bool container_log = false;  ///< print the ready lines that tools around the emulators wait for
     std::string log_level = "info";
