@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/store.h"
 #include "storage/term_counts.h"
@@ -28,6 +30,17 @@ struct ReadBudget {
 ViewPtr in_memory(const View& view, ReadBudget& budget);
 /// The budget of such a view; null: the view has none.
 ReadBudget* budget_of(const View& view);
+
+/// Values that lie where the store has them, for as long as this lives. Owned by one thread.
+class PinnedValues {
+public:
+    virtual ~PinnedValues() = default;
+    /// As View::multi_get; an absent key has no value. Not for kIndex.
+    virtual Status read(const View& view, Family family, const std::vector<std::string>& keys) = 0;
+    /// Of the key at this place in the last read(); nullopt: there is none.
+    virtual std::optional<std::string_view> at(size_t i) const = 0;
+    static std::unique_ptr<PinnedValues> make();
+};
 
 /// View::scan for keys of kIndex that all begin with one partition, path and term, which the range
 /// must imply: files without that term are left out.

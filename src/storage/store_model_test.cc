@@ -152,7 +152,8 @@ void recover(Store& store) {
 
 Model read_model(const View& view) {
     Model model;
-    auto cursor = view.scan(Family::kItems, "", "");
+    // With an end: the iterator is one that other views have used.
+    auto cursor = view.scan(Family::kItems, "", keys::partition(kPartitions + 1));
     for (; cursor->valid(); cursor->next()) {
         const auto at = *keys::decode_item(cursor->key());
         model.items[{at.partition, at.docref.item_number()}] = decode(cursor->value());

@@ -67,6 +67,47 @@ TEST_P(StoreTest, PutGetRemoveAndViews) {
     EXPECT_EQ(*(*many)[2], "1");
 }
 
+/// Iterators are used again by other views: none may show what came before or after its own.
+TEST_P(StoreTest, ScansShowTheirOwnView) {
+    auto store = open_started(options());
+    std::vector<ViewPtr> views{store->view()};
+    const auto expect_own = [&](size_t i, Direction direction) {
+        for (const Family family : {Family::kItems, Family::kIds}) {
+            std::vector<std::string> found;
+            const auto cursor = views[i]->scan(family, "a", "b", direction);
+            for (; cursor->valid(); cursor->next()) found.emplace_back(cursor->value());
+            EXPECT_TRUE(cursor->status().ok());
+            // The item of the round before has been replaced or removed.
+            const std::vector<std::string> expected =
+                i == 0 ? std::vector<std::string>() : std::vector<std::string>{std::to_string(i)};
+            EXPECT_EQ(found, expected) << i;
+        }
+    };
+    for (int i = 1; i < 12; ++i) {
+        EXPECT_TRUE(commit(*store, [&](CommitScope& scope) {
+                        for (const Family family : {Family::kItems, Family::kIds}) {
+                            scope.remove(family, i % 2 == 0 ? "a1" : "a0");
+                            scope.put(family, i % 2 == 0 ? "a0" : "a1", std::to_string(i));
+                            scope.put(family, "b", "outside");
+                        }
+                        return true;
+                    }).ok());
+        views.push_back(store->view());
+        if (i % 4 == 0) {
+            ASSERT_TRUE(store->flush().ok());
+        }
+        for (const size_t at : {views.size() - 1, views.size() - 2, size_t{0}, views.size() - 1}) {
+            expect_own(at, Direction::kForward);
+            expect_own(at, Direction::kBackward);
+        }
+    }
+    // Two cursors of one view at a time.
+    const auto one = views.back()->scan(Family::kItems, "a", "b");
+    const auto other = views.back()->scan(Family::kItems, "b", "c");
+    EXPECT_EQ(one->value(), "11");
+    EXPECT_EQ(other->value(), "outside");
+}
+
 TEST_P(StoreTest, ReadsFromMemoryOnly) {
     auto store = open_started(options());
     const auto put = [&](std::string_view value) {

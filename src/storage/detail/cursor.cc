@@ -8,15 +8,20 @@
 namespace orrery::storage::detail {
 namespace {
 
-/// A walk over one family on disk, bounded by RocksDB. Iterators over `index` are borrowed from the
-/// pool where the view's files are those of others.
+/// The families whose iterators are pooled.
+bool is_pooled(Family family) {
+    return family == Family::kItems || family == Family::kIds || family == Family::kIndex;
+}
+
+/// A walk over one family on disk, bounded by RocksDB. Iterators are borrowed from the pool where
+/// the view shows what another one has shown.
 class DiskCursor final : public Cursor {
 public:
     DiskCursor(std::shared_ptr<const ViewImpl> view, const ViewImpl::Range& range)
         : view_(std::move(view)),
           database_(view_->database()),
           budget_(range.budget),
-          pooled_(range.family == Family::kIndex && view_->index_files().generation != 0 &&
+          pooled_(is_pooled(range.family) && view_->index_files().generation != 0 &&
                   !range.end.empty()),
           forward_(range.direction == Direction::kForward) {
         if (budget_ != nullptr && !budget_->spend(kSearchSteps)) return;
@@ -31,7 +36,7 @@ public:
     }
     ~DiskCursor() override {
         if (pooled_ && source_ != nullptr && iterator_->status().ok())
-            database_.index_iterators().give_back(std::move(source_));
+            database_.iterators().give_back(std::move(source_));
     }
     DiskCursor(const DiskCursor&) = delete;
     DiskCursor& operator=(const DiskCursor&) = delete;
@@ -65,9 +70,12 @@ public:
 private:
     void obtain(const ViewImpl::Range& range) {
         // Walking back needs every file, also those without the term.
-        const IteratorKind kind{view_->index_files().generation, range.one_term && forward_,
+        const bool index = range.family == Family::kIndex;
+        const IteratorKind kind{range.family, view_->index_files().generation,
+                                index ? 0 : view_->sequence(), range.one_term && forward_,
                                 budget_ != nullptr};
-        IteratorPool& pool = database_.index_iterators();
+        IteratorPool& pool = database_.iterators();
+        stop_counting();
         if (pooled_) source_ = pool.take(kind);
         if (source_ != nullptr) return;
         source_ = std::make_unique<PooledIterator>();
@@ -117,6 +125,13 @@ struct Source {
     std::string_view key;
 };
 
+/// A range of one path has the store's own entries only if the path is one of those.
+bool may_meet_reserved(const ViewImpl::Range& range) {
+    constexpr size_t kPathBytes = 12;
+    return range.begin.size() < kPathBytes || is_reserved_index_key(range.begin) ||
+           range.begin.substr(0, kPathBytes) != range.end.substr(0, kPathBytes);
+}
+
 /// Merges the disk with a heap of runs. Runs hide the disk, newer runs hide older ones. As long as
 /// the disk's key comes first, a step costs one comparison more than the disk's own step.
 class IndexCursor final : public Cursor {
@@ -125,7 +140,8 @@ public:
                 const ViewImpl::Range& range)
         : disk_(std::move(disk)),
           budget_(range.budget),
-          forward_(range.direction == Direction::kForward) {
+          forward_(range.direction == Direction::kForward),
+          meets_reserved_(may_meet_reserved(range)) {
         for (size_t i = 0; i < runs.size(); ++i) {
             const Run& run = *runs[i];
             const size_t from = run.lower_bound(range.begin);
@@ -135,6 +151,10 @@ public:
         rebuild_heap();
         settle();
     }
+
+    /// Nothing but what is on disk can be met.
+    bool adds_nothing() const { return sources_.empty() && !meets_reserved_; }
+    std::unique_ptr<Cursor> take_disk() { return std::move(disk_); }
 
     bool valid() const override { return state_ != State::kEnd; }
     std::string_view key() const override { return state_ == State::kDisk ? disk_->key() : key_; }
@@ -253,9 +273,10 @@ private:
         }
     };
 
-    const std::unique_ptr<DiskCursor> disk_;
+    std::unique_ptr<DiskCursor> disk_;
     ReadBudget* const budget_;
     const bool forward_;
+    const bool meets_reserved_;
     std::vector<Source> sources_;
     std::vector<Source*> heap_;
     State state_ = State::kEnd;
@@ -270,7 +291,9 @@ std::unique_ptr<Cursor> make_cursor(std::shared_ptr<const ViewImpl> view,
     const std::vector<RunPtr>& runs = view->runs();
     auto disk = std::make_unique<DiskCursor>(std::move(view), range);
     if (range.family != Family::kIndex) return disk;
-    return std::make_unique<IndexCursor>(std::move(disk), runs, range);
+    auto merged = std::make_unique<IndexCursor>(std::move(disk), runs, range);
+    if (merged->adds_nothing()) return merged->take_disk();
+    return merged;
 }
 
 std::unique_ptr<Cursor> make_disk_cursor(std::shared_ptr<const ViewImpl> view,

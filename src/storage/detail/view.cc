@@ -66,6 +66,7 @@ ViewImpl::~ViewImpl() {
 }
 
 rocksdb::ReadOptions ViewImpl::read_options(const ReadBudget* budget) const {
+    stop_counting();
     rocksdb::ReadOptions options;
     options.snapshot = snapshot_;
     if (budget != nullptr) options.read_tier = rocksdb::kBlockCacheTier;
@@ -128,32 +129,45 @@ Result<std::vector<std::optional<std::string>>> ViewImpl::read_many(
         }
         return out;
     }
-    if (budget != nullptr && !budget->spend(kGetSteps * keys.size())) return over_budget();
-    std::vector<rocksdb::Slice> slices;
-    slices.reserve(keys.size());
-    for (const std::string& key : keys) slices.push_back(slice(key));
-    std::vector<rocksdb::PinnableSlice> values(keys.size());
-    std::vector<rocksdb::Status> statuses(keys.size());
-    database_->db().MultiGet(read_options(budget), database_->family(family), keys.size(),
-                             slices.data(), values.data(), statuses.data());
+    std::vector<rocksdb::PinnableSlice> values;
+    std::vector<rocksdb::Status> statuses;
+    TRY_STATUS(pin_many(family, keys, budget, values, statuses));
+    for (size_t i = 0; i < keys.size(); ++i)
+        if (statuses[i].ok()) out[i].emplace(values[i].data(), values[i].size());
+    return out;
+}
+
+Status ViewImpl::pin_many(Family family, const std::vector<std::string>& keys, ReadBudget* budget,
+                          std::vector<rocksdb::PinnableSlice>& values,
+                          std::vector<rocksdb::Status>& statuses) const {
+    CHECK(family != Family::kIndex);
+    if (budget != nullptr && !budget->spend(kGetSteps * keys.size())) return Status(over_budget());
+    for (rocksdb::PinnableSlice& value : values) value.Reset();
+    if (values.size() < keys.size()) values = std::vector<rocksdb::PinnableSlice>(keys.size());
+    statuses.assign(keys.size(), rocksdb::Status());
+    if (keys.size() == 1) {
+        statuses[0] = database_->db().Get(read_options(budget), database_->family(family),
+                                          slice(keys[0]), values.data());
+    } else {
+        std::vector<rocksdb::Slice> slices;
+        slices.reserve(keys.size());
+        for (const std::string& key : keys) slices.push_back(slice(key));
+        database_->db().MultiGet(read_options(budget), database_->family(family), keys.size(),
+                                 slices.data(), values.data(), statuses.data(),
+                                 std::is_sorted(keys.begin(), keys.end()));
+    }
     for (size_t i = 0; i < keys.size(); ++i) {
         // No value that is read many at a time is empty: it is a file that is not open.
-        if (budget != nullptr && statuses[i].ok() && values[i].empty()) {
-            budget->exceeded = true;
-            return over_budget();
-        }
-        if (statuses[i].ok()) {
-            out[i].emplace(values[i].data(), values[i].size());
-            if (budget != nullptr && !budget->spend(values[i].size() / kBytesPerStep))
-                return over_budget();
-        } else if (budget != nullptr && statuses[i].IsIncomplete()) {
-            budget->exceeded = true;
-            return over_budget();
-        } else if (!statuses[i].IsNotFound()) {
-            return errors::internal(database_->explain(statuses[i]));
-        }
+        const bool unread = budget != nullptr &&
+                            (statuses[i].IsIncomplete() || (statuses[i].ok() && values[i].empty()));
+        if (unread) budget->exceeded = true;
+        if (unread || (budget != nullptr && statuses[i].ok() &&
+                       !budget->spend(values[i].size() / kBytesPerStep)))
+            return Status(over_budget());
+        if (!statuses[i].ok() && !statuses[i].IsNotFound())
+            return Status(errors::internal(database_->explain(statuses[i])));
     }
-    return out;
+    return {};
 }
 
 std::unique_ptr<Cursor> ViewImpl::cursor(const Range& range) const {
@@ -304,6 +318,21 @@ const detail::ViewBase& base(const View& view) {
     return static_cast<const detail::ViewBase&>(view);
 }
 
+class PinnedValuesImpl final : public PinnedValues {
+public:
+    Status read(const View& view, Family family, const std::vector<std::string>& keys) override {
+        return base(view).impl().pin_many(family, keys, base(view).budget(), values_, statuses_);
+    }
+    std::optional<std::string_view> at(size_t i) const override {
+        if (!statuses_[i].ok()) return std::nullopt;
+        return detail::view_of(values_[i]);
+    }
+
+private:
+    std::vector<rocksdb::PinnableSlice> values_;
+    std::vector<rocksdb::Status> statuses_;
+};
+
 }  // namespace
 
 ViewPtr in_memory(const View& view, ReadBudget& budget) {
@@ -312,6 +341,10 @@ ViewPtr in_memory(const View& view, ReadBudget& budget) {
 
 ReadBudget* budget_of(const View& view) {
     return base(view).budget();
+}
+
+std::unique_ptr<PinnedValues> PinnedValues::make() {
+    return std::make_unique<PinnedValuesImpl>();
 }
 
 std::unique_ptr<Cursor> scan_term(const View& view, std::string_view begin, std::string_view end,

@@ -63,6 +63,10 @@ public:
     Result<std::vector<std::optional<std::string>>> read_many(Family family,
                                                               const std::vector<std::string>& keys,
                                                               ReadBudget* budget) const;
+    /// Not for kIndex. The keys that are there have a status of ok.
+    Status pin_many(Family family, const std::vector<std::string>& keys, ReadBudget* budget,
+                    std::vector<rocksdb::PinnableSlice>& values,
+                    std::vector<rocksdb::Status>& statuses) const;
     Result<Count> sum(std::string_view counter_key, ReadBudget* budget) const;
     Result<std::optional<TermCounts>> counts(std::string_view path, size_t docref_bytes,
                                              std::string_view begin, std::string_view end,
