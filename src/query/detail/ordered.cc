@@ -235,7 +235,7 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
             TRY(const bool match, matches(candidate.document, placed));
             ++report_.loaded;
             if (!match) continue;
-            ++report_.matched;
+            report_.matched += placed.silent ? 0 : 1;
             placed.key = run_.sort_key(item_, false);
             if (!after_position(placed)) continue;
             if (placed.silent) {
@@ -325,7 +325,7 @@ Status OrderedSegment::scan_undefined() {
             if (!after_position(placed)) continue;
             TRY(const bool match, matches(placed.document, placed));
             if (!match) continue;
-            ++report_.matched;
+            report_.matched += placed.silent ? 0 : 1;
             found.push_back(std::move(placed));
         }
         if (!whole && (!found.empty() || run_.out_of_time())) break;
@@ -465,7 +465,7 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
         TRY(const bool match, matches(*documents[i], placed));
         ++report_.loaded;
         if (!match) continue;
-        ++report_.matched;
+        report_.matched += placed.silent ? 0 : 1;
         placed.document = std::move(*documents[i]);
         found.push_back(std::move(placed));
     }
