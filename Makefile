@@ -45,9 +45,9 @@ test: build/build.ninja
 # Clang without optimisation and with precompiled headers: a sixth of the time that GCC takes with -O1.
 SANITIZED = -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitized -DCMAKE_CXX_FLAGS_SANITIZED="-O0 -g1" -DORRERY_PRECOMPILE=ON
 # The programs that have threads; what they use is instrumented with them.
-THREADED = base_test cli_test storage_test partition_test catalog_test engine_test net_test rest_test
+THREADED = base_test meter_test script_test storage_test partition_test catalog_test engine_test lab_test net_test cli_test rest_test
 
-# Built with what a fuzzer needs, so that FUZZ_BUILD_DIR=build-asan has nothing left to compile but its targets.
+# Built with what a fuzzer needs, so that `make fuzz FUZZ_BUILD_DIR=build-asan` has nothing left to compile but its targets.
 asan:
 	@tools/install_deps.sh sanitizers
 	$(CMAKE) -B build-asan $(SANITIZED) -DORRERY_SANITIZE=fuzzer-no-link,address,undefined -DORRERY_FUZZ=ON
@@ -58,12 +58,13 @@ tsan:
 	@tools/install_deps.sh sanitizers
 	$(CMAKE) -B build-tsan $(SANITIZED) -DORRERY_SANITIZE=thread
 	ninja -C build-tsan -j $(JOBS) $(THREADED)
-	TSAN_OPTIONS="suppressions=$(CURDIR)/tools/tsan.supp" tools/run_unit_tests.sh build-tsan tsan
+	TSAN_OPTIONS="suppressions=$(CURDIR)/tools/tsan.supp" tools/run_unit_tests.sh build-tsan tsan $(THREADED)
 
 FUZZ_SECONDS ?= 20
+FUZZ_BUILD_DIR ?= build-fuzz
 fuzz:
 	@tools/install_deps.sh sanitizers
-	tests/fuzz/run.sh $(FUZZ_SECONDS)
+	FUZZ_BUILD_DIR=$(abspath $(FUZZ_BUILD_DIR)) tests/fuzz/run.sh $(FUZZ_SECONDS)
 
 # Random items, policies and queries: every plan against the evaluator. Hours: DIFFERENTIAL_SECONDS=36000.
 DIFFERENTIAL_SECONDS ?= 120

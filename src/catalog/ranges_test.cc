@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/crash_copy_test_support.h"
 #include "base/encoding.h"
+#include "base/rounds_test_support.h"
 #include "catalog/catalog_test_support.h"
 #include "json/document.h"
 #include "json/item.h"
@@ -451,7 +452,7 @@ TEST(Ranges, Model) {
         Written written(*account, seed);
         std::set<std::string> ids{"0"};
         ContainerPtr old = written.container();
-        for (int round = 0; round < 24; ++round) {
+        for (int round = 0; round < rounds(24); ++round) {
             for (size_t i = written.pick(40); i > 0; --i) {
                 account->clock.advance_us(20'000);
                 ASSERT_NO_FATAL_FAILURE(

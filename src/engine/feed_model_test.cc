@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/rounds_test_support.h"
 #include "engine/durable_test_support.h"
 #include "json/document.h"
 #include "json/item.h"
@@ -323,7 +324,7 @@ private:
 
 TEST(FeedModel, ReplayIsTheContainer) {
     const uint64_t seed = from_environment("ORRERY_FEED_SEED", 20'261'116);
-    const uint64_t rounds = from_environment("ORRERY_FEED_ROUNDS", 25);
+    const uint64_t rounds = from_environment("ORRERY_FEED_ROUNDS", orrery::rounds(25u));
     SCOPED_TRACE("ORRERY_FEED_SEED=" + std::to_string(seed));
     FeedModel(seed).run(rounds);
 }

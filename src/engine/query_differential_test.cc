@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rounds_test_support.h"
 #include "engine/query_generator_test_support.h"
 #include "engine/query_reference_test_support.h"
 #include "engine/query_test_support.h"
@@ -328,7 +329,7 @@ uint64_t environment(const char* name, uint64_t otherwise) {
 }
 
 TEST(QueryDifferential, EngineAnswersAsTheEvaluator) {
-    constexpr uint64_t kRounds = 25;
+    constexpr uint64_t kRounds = orrery::rounds(25u);
     const uint64_t first = environment("ORRERY_DIFFERENTIAL_SEED", 1);
     const uint64_t failures_max = environment("ORRERY_DIFFERENTIAL_FAILURES", 8);
     const uint64_t seconds = environment("ORRERY_DIFFERENTIAL_SECONDS", 0);

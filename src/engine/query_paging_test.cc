@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rounds_test_support.h"
 #include "engine/query_generator_test_support.h"
 #include "engine/query_reference_test_support.h"
 #include "engine/query_test_support.h"
@@ -120,7 +121,7 @@ bool run(TestEngine& engine, uint64_t seed) {
 }
 
 TEST(QueryPaging, ItemsThatStayComeOnce) {
-    constexpr uint64_t kRounds = 40;
+    constexpr uint64_t kRounds = orrery::rounds(40u);
     constexpr int kFailuresMax = 5;
     const char* rounds_text = std::getenv("ORRERY_PAGING_ROUNDS");
     const uint64_t rounds =

@@ -1,4 +1,5 @@
 #include "index/geometry.h"
+#include "base/rounds_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -159,7 +160,7 @@ TEST(Geometry, DistancesToEdges) {
     std::uniform_real_distribution<double> lng(-180, 180);
     std::uniform_real_distribution<double> lat(-89, 89);
     std::uniform_real_distribution<double> near(-20, 20);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < rounds(300); ++i) {
         const testing::LngLat a{lng(random) * 0.8, lat(random) * 0.7};
         const testing::LngLat b{a.first + near(random), a.second + near(random)};
         const bool local = i % 3 != 0;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/encoding.h"
+#include "base/rounds_test_support.h"
 #include "index/geometry_test_support.h"
 #include "index/terms.h"
 #include "json/item.h"
@@ -283,7 +284,7 @@ TEST_F(SpatialSearch, FindsEveryMatch) {
     int matches = 0;
     int narrowed = 0;
     int pairs = 0;
-    for (int round = 0; round < 200; ++round) {
+    for (int round = 0; round < rounds(200); ++round) {
         const LngLat at = place();
         const double scale = std::pow(10, between(-5, 1.5));
         const auto wanted = shape(at, scale);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "base/rounds_test_support.h"
 #include "index/terms.h"
 #include "json/item.h"
 #include "json/parse.h"
@@ -474,7 +475,7 @@ void expect_model(const IndexingPolicy& policy, std::string_view text, const Ter
 
 TEST(TermCollector, EqualsNaiveModel) {
     RandomItems random(4711);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < rounds(300); ++i) {
         const IndexingPolicy policy = make_policy(random.policy());
         TermCollector collector(policy, kKey);
         TermSet before;

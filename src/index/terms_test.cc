@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/encoding.h"
+#include "base/rounds_test_support.h"
 #include "json/order.h"
 
 namespace orrery::index {
@@ -167,7 +168,7 @@ int sign(int v) {
 TEST(Terms, OrderIsTheOrderOfValues) {
     Scalars scalars;
     std::vector<Value> values;
-    for (int i = 0; i < 1500; ++i) values.push_back(scalars.next());
+    for (int i = 0; i < rounds(1500); ++i) values.push_back(scalars.next());
     std::vector<Term> terms;
     for (const Value& value : values) terms.push_back(term(value));
     size_t cut_alike = 0;

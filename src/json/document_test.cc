@@ -1,4 +1,5 @@
 #include "json/document.h"
+#include "base/rounds_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ TEST(Document, GoldenBytes) {
 TEST(Document, RandomDocumentsSurviveByteForByte) {
     test::RandomJson random(3);
     const std::vector<MemberPath> paths = {{"pk"}};
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < rounds(2000); ++i) {
         Arena arena;
         std::vector<Member> members = {{"id", Value::string("x")}};
         members.push_back({"body", random.value(arena, 4)});

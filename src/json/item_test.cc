@@ -1,4 +1,5 @@
 #include "json/item.h"
+#include "base/rounds_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -231,7 +232,7 @@ TEST(ItemVisitor, EventsInDocumentOrder) {
 TEST(ItemVisitor, RandomItemsAgreeWithTheParser) {
     test::RandomJson random(4);
     const std::vector<MemberPath> paths = {{"a"}, {"a", "b"}, {"b", "a", "c"}};
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < rounds(3000); ++i) {
         Arena arena;
         std::vector<Member> members = {{"id", Value::string("x")}};
         const Value rest = random.object(arena, 5);

@@ -1,4 +1,5 @@
 #include "json/parse.h"
+#include "base/rounds_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -106,7 +107,7 @@ TEST(Parse, NumbersKeepTextAndExactness) {
 
 TEST(Parse, DecimalsAreRoundedCorrectly) {
     test::RandomJson random(6);
-    for (int i = 0; i < 50'000; ++i) {
+    for (int i = 0; i < rounds(50'000); ++i) {
         std::string text = random.chance(30) ? "-" : "";
         const uint64_t whole_digits = 1 + random.below(random.chance(80) ? 8 : 25);
         for (uint64_t n = 0; n < whole_digits; ++n)
@@ -312,7 +313,7 @@ TEST(Parse, LastNameWinsWhenAsked) {
 
 TEST(Parse, RandomValuesSurviveBothWays) {
     test::RandomJson random(1);
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < rounds(3000); ++i) {
         Arena arena;
         const Value v = random.value(arena, 5);
         const std::string text = to_text(v);

@@ -1,4 +1,5 @@
 #include "json/patch.h"
+#include "base/rounds_test_support.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -469,7 +470,7 @@ TEST(ApplyPatch, RandomPatchesAgainstAModel) {
     test::RandomJson random(5);
     int applied = 0;
     int refused = 0;
-    for (int round = 0; round < 20'000; ++round) {
+    for (int round = 0; round < rounds(20'000); ++round) {
         Arena arena;
         const Value item = random.object(arena, 4);
         Node model = Node::from(item);
@@ -504,8 +505,8 @@ TEST(ApplyPatch, RandomPatchesAgainstAModel) {
         }
     }
     // Both kinds must be well represented, or the test proves little.
-    EXPECT_GT(applied, 4000);
-    EXPECT_GT(refused, 2000);
+    EXPECT_GT(applied, rounds(4000));
+    EXPECT_GT(refused, rounds(2000));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "json/select.h"
+#include "base/rounds_test_support.h"
 
 #include <gtest/gtest.h>
 
@@ -165,7 +166,7 @@ std::vector<MemberPath> random_paths(RandomJson& random) {
 }
 
 TEST(Select, AgreesWithParse) {
-    for (uint64_t seed = 0; seed < 1500; ++seed) {
+    for (uint64_t seed = 0; seed < rounds(1500u); ++seed) {
         RandomJson random(seed);
         Arena arena;
         const std::string text = to_text(random_object(random, arena, 3));
@@ -180,7 +181,7 @@ TEST(Select, AgreesWithParse) {
 
 TEST(Select, DamageIsAnErrorOrAnotherValue) {
     const Selection all({MemberPath{}});
-    for (uint64_t seed = 0; seed < 1000; ++seed) {
+    for (uint64_t seed = 0; seed < rounds(1000u); ++seed) {
         RandomJson random(seed);
         Arena arena;
         std::string text = to_text(random_object(random, arena, 3));
@@ -224,7 +225,7 @@ TEST(Select, DepthIsLimited) {
 TEST(Structure, AllImplementationsAgree) {
     using namespace detail;
     RandomJson random(7);
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < rounds(3000); ++round) {
         constexpr size_t kCount = 4;
         char text[kCount * kBlockBytes];
         static const char kBytes[] = "{}[]\"\"\"\":::,\\abn1";

@@ -1,4 +1,5 @@
 #include "json/write.h"
+#include "base/rounds_test_support.h"
 
 #include <gtest/gtest.h>
 
@@ -56,7 +57,7 @@ TEST(WriteNumber, LikeJavaScript) {
 
 TEST(WriteNumber, EveryDoubleReadsBack) {
     std::mt19937_64 engine(7);
-    for (int i = 0; i < 50'000; ++i) {
+    for (int i = 0; i < rounds(50'000); ++i) {
         const auto bits = engine();
         double v;
         std::memcpy(&v, &bits, sizeof(v));

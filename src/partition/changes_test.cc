@@ -2,6 +2,7 @@
 #include <random>
 #include <thread>
 
+#include "base/rounds_test_support.h"
 #include "json/item.h"
 #include "partition/partition_test_support.h"
 #include "storage/fault_file_system.h"
@@ -458,7 +459,7 @@ TEST(Changes, FollowingTheFeedGivesTheState) {
             ASSERT_EQ(state, complete);
             for (const auto& [key, body] : state) ASSERT_EQ(latest[key], body) << key;
         };
-        for (int round = 0; round < 8; ++round) {
+        for (int round = 0; round < rounds(8); ++round) {
             const size_t steps = 50 + pick(150);
             for (size_t i = 0; i <= steps; ++i) {
                 if (i == steps) faults.cut_power();

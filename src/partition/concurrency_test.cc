@@ -6,6 +6,7 @@
 
 #include "partition/partition_test_support.h"
 #include "partition/record.h"
+#include "storage/store_test_support.h"
 
 namespace orrery::partition {
 namespace {
@@ -191,7 +192,12 @@ TEST(Concurrency, SettingsChangeUnderWriters) {
         for (int i = 0; !stop; ++i) {
             ContainerSettings settings = default_settings();
             if (i % 2 == 0) settings.default_ttl = 1000;
-            bench.set(std::move(settings));
+            // In the commit order, as the catalog does it.
+            const Status changed = storage::testing::commit(*bench.store, [&](auto&) {
+                bench.set(std::move(settings));
+                return false;
+            });
+            EXPECT_TRUE(changed.ok());
             const auto removed = bench.partition->remove_expired(10);
             EXPECT_TRUE(removed.ok());
         }

@@ -1,5 +1,6 @@
 #include <random>
 
+#include "base/rounds_test_support.h"
 #include "index/terms.h"
 #include "json/parse.h"
 #include "partition/partition_test_support.h"
@@ -200,7 +201,7 @@ TEST(IndexChange, RandomWritesAndChanges) {
         Bench bench(default_settings(), options);
         Change change(bench, kPolicies[0]);
         Writer writer(seed);
-        for (int round = 0; round < 15; ++round) {
+        for (int round = 0; round < rounds(15); ++round) {
             for (size_t i = writer.pick(25); i > 0; --i) writer.write(bench);
             if (change.settings().previous.size() < 3)
                 change.begin(kPolicies[writer.pick(std::size(kPolicies))]);
@@ -229,7 +230,7 @@ TEST(IndexChange, PowerCuts) {
         Change change(bench, kPolicies[0]);
         Writer writer(100 + seed);
         size_t replays = 0;
-        for (int round = 0; round < 10; ++round) {
+        for (int round = 0; round < rounds(10); ++round) {
             for (size_t i = writer.pick(40); i > 0; --i) writer.write(bench);
             if (change.settings().previous.size() < 3)
                 change.begin(kPolicies[writer.pick(std::size(kPolicies))]);

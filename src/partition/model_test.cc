@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/encoding.h"
+#include "base/rounds_test_support.h"
 #include "partition/partition_test_support.h"
 #include "partition/record.h"
 #include "storage/fault_file_system.h"
@@ -108,7 +109,7 @@ void expect_state(Bench& bench, const Model& model) {
 }
 
 TEST(Model, RandomOperations) {
-    for (uint64_t seed = 1; seed <= 4; ++seed) {
+    for (uint64_t seed = 1; seed <= rounds(4u); ++seed) {
         storage::StoreOptions options;
         options.index_table_bytes = 16 << 10;  // tables are written all the time
         Bench bench(default_settings(), options);
@@ -230,7 +231,7 @@ TEST(Model, PowerCuts) {
     Model model(99);
     std::set<uint64_t> numbers;
     size_t replays = 0;
-    for (int round = 0; round < 12; ++round) {
+    for (int round = 0; round < rounds(12); ++round) {
         const size_t steps = 20 + model.pick(120);
         for (size_t i = 0; i <= steps; ++i) {
             Model::Step step = model.next();

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "base/rounds_test_support.h"
 #include "storage/fault_file_system.h"
 #include "storage/light_view.h"
 #include "storage/store_test_support.h"
@@ -345,11 +346,11 @@ TEST(StoreModel, RandomOperationsViewsFlushesAndReopens) {
 
 /// Writers run until the power goes. Every acknowledged state must be there afterwards, and what is
 /// there must be a state that some writer asked for; index and counters must match it after replay.
-void crash_rounds(FaultFileSystem::Loss loss, Durability durability, int rounds, uint64_t seed) {
+void crash_rounds(FaultFileSystem::Loss loss, Durability durability, int count, uint64_t seed) {
     std::mt19937_64 random(seed);
     FaultFileSystem faults;
     Model durable;  // last acknowledged
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < count; ++round) {
         StoreOptions options = small_options(faults);
         options.durability = durability;
         // Each thread owns its items; the newest change may be in doubt.
@@ -423,21 +424,21 @@ void crash_rounds(FaultFileSystem::Loss loss, Durability durability, int rounds,
 }
 
 TEST(StoreModel, CrashDropsEverythingUnsynced) {
-    crash_rounds(FaultFileSystem::Loss::kEverything, Durability::kSync, 12, 11);
+    crash_rounds(FaultFileSystem::Loss::kEverything, Durability::kSync, rounds(12), 11);
 }
 
 TEST(StoreModel, CrashKeepsPartOfTheLastWrite) {
-    crash_rounds(FaultFileSystem::Loss::kKeepPrefix, Durability::kSync, 12, 12);
+    crash_rounds(FaultFileSystem::Loss::kKeepPrefix, Durability::kSync, rounds(12), 12);
 }
 
 TEST(StoreModel, CrashTearsTheLastWrite) {
-    crash_rounds(FaultFileSystem::Loss::kTornSectors, Durability::kSync, 12, 13);
+    crash_rounds(FaultFileSystem::Loss::kTornSectors, Durability::kSync, rounds(12), 13);
 }
 
 TEST(StoreModel, CrashUnderRelaxedDurabilityKeepsAConsistentState) {
-    crash_rounds(FaultFileSystem::Loss::kEverything, Durability::kRelaxed, 4, 14);
-    crash_rounds(FaultFileSystem::Loss::kKeepPrefix, Durability::kRelaxed, 4, 15);
-    crash_rounds(FaultFileSystem::Loss::kTornSectors, Durability::kRelaxed, 4, 16);
+    crash_rounds(FaultFileSystem::Loss::kEverything, Durability::kRelaxed, rounds(4), 14);
+    crash_rounds(FaultFileSystem::Loss::kKeepPrefix, Durability::kRelaxed, rounds(4), 15);
+    crash_rounds(FaultFileSystem::Loss::kTornSectors, Durability::kRelaxed, rounds(4), 16);
 }
 
 }  // namespace

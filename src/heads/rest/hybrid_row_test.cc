@@ -27,10 +27,11 @@ std::string row_with(std::string_view presence, std::string_view rest) {
 }
 
 TEST(HybridRow, GoldenRequest) {
-    const auto read = read_operations(
-        from_hex("81f0d8ff7f010a000000 81f1d8ff7f28000000f80cece0 817054e17f 47 00000000 02000000 "
-                 "05 5b2261225d 13 7b226964223a2231222c22706b223a2261227d"),
-        kMax);
+    // What is read points into it.
+    const std::string body = from_hex(
+        "81f0d8ff7f010a000000 81f1d8ff7f28000000f80cece0 817054e17f 47 00000000 02000000 "
+        "05 5b2261225d 13 7b226964223a2231222c22706b223a2261227d");
+    const auto read = read_operations(body, kMax);
     ASSERT_TRUE(read.ok()) << read.error().message;
     ASSERT_EQ(read->size(), 1u);
     const Operation& operation = read->front();
@@ -71,7 +72,8 @@ TEST(HybridRow, GoldenSparseFields) {
                                      "14 0a 01 2a"              // ifNoneMatch "*"
                                      "07 0b ffffffff"           // timeToLiveInSeconds -1
                                      "03 0c");                  // minimalReturnPreference true
-    const auto read = read_operations(segment() + record(row), kMax);
+    const std::string body = segment() + record(row);
+    const auto read = read_operations(body, kMax);
     ASSERT_TRUE(read.ok()) << read.error().message;
     const Operation& operation = read->front();
     EXPECT_EQ(operation.partition_key, "[1]");
@@ -86,7 +88,8 @@ TEST(HybridRow, GoldenSparseFields) {
 TEST(HybridRow, FieldsByNameAndNulls) {
     // ifMatch by its name: 12 columns + 1 + 7 letters; then a null and a false.
     const std::string row = row_with("03", "14 14 69664d61746368 01 65  01 08  02 0c");
-    const auto read = read_operations(segment() + record(row), kMax);
+    const std::string body = segment() + record(row);
+    const auto read = read_operations(body, kMax);
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->front().if_match, "e");
     EXPECT_FALSE(read->front().indexing_directive);
@@ -135,7 +138,8 @@ TEST(HybridRow, RoundTrips) {
 TEST(HybridRow, SeveralSegments) {
     const std::string row = operation_row({.operation_type = 2, .id = "a"});
     const std::string commented = from_hex("81 f0d8ff7f 01 0f000000 14 02 02 6869");
-    const auto read = read_operations(commented + record(row) + segment() + record(row), kMax);
+    const std::string body = commented + record(row) + segment() + record(row);
+    const auto read = read_operations(body, kMax);
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->size(), 2u);
 }
