@@ -1,20 +1,12 @@
 // Client encryption keys: wrapped data keys, which clients open and the server only keeps.
 #include "base/errors.h"
-#include "base/limits.h"
 #include "heads/rest/handlers.h"
+#include "heads/rest/resource_feed.h"
 
 namespace orrery::rest {
 namespace {
 
 using engine::Access;
-
-Answer plain(int status, meter::Charge charge, const std::string& etag = {}) {
-    Answer answer;
-    answer.status = status;
-    answer.charge = charge;
-    answer.etag = etag;
-    return answer;
-}
 
 Status key_feed(const CallPtr& call) {
     auto& catalog = call->engine.catalog();
@@ -27,27 +19,18 @@ Status key_feed(const CallPtr& call) {
                                     "replace it with another wrapping (PUT)."));
         TRY(const auto body, parse_body(*call));
         TRY(const auto key, catalog.create_encryption_key(database->id, body->value));
-        reply(call, plain(201, meter::metadata_write(), key->version.etag), key->json());
+        reply(call, plain_answer(201, meter::metadata_write(), key->version.etag), key->json());
         return {};
     }
-    if (is_query(*call)) {
-        catalog::PageRequest page;
-        page.items_max = limits::kEncryptionKeysMax;
-        std::vector<QueriedResource> resources;
-        for (const auto& key : catalog.list_encryption_keys(*database, page).items)
-            resources.push_back({key->json(), {}});
-        reply_resource_query(call, database->rid.text(), "ClientEncryptionKeys", resources);
-        return {};
-    }
-    TRY(const auto page, page_request(*call));
-    const auto listed = catalog.list_encryption_keys(*database, page);
-    std::vector<std::string> texts;
-    for (const auto& key : listed.items) texts.push_back(key->json());
-    Answer answer = plain(200, meter::metadata_read());
-    answer.continuation = listed.continuation;
-    answer.item_count = texts.size();
-    reply(call, answer, feed_body(database->rid.text(), "ClientEncryptionKeys", texts));
-    return {};
+    const auto list = [&](const catalog::PageRequest& page) {
+        return catalog.list_encryption_keys(*database, page);
+    };
+    const auto text = [](const catalog::EncryptionKey& key) -> Result<std::string> {
+        return key.json();
+    };
+    const std::string rid = database->rid.text();
+    return is_query(*call) ? reply_listing_query(call, rid, "ClientEncryptionKeys", list, text)
+                           : reply_listing(call, rid, "ClientEncryptionKeys", list, text);
 }
 
 Status one_key(const CallPtr& call) {
@@ -59,7 +42,7 @@ Status one_key(const CallPtr& call) {
         TRY(const auto key,
             catalog.replace_encryption_key(database->id, id, body->value,
                                            unquoted(call->headers[HeaderName::kIfMatch])));
-        reply(call, plain(200, meter::metadata_write(), key->version.etag), key->json());
+        reply(call, plain_answer(200, meter::metadata_write(), key->version.etag), key->json());
         return {};
     }
     const auto key = catalog.find_encryption_key(database->id, id);
@@ -67,9 +50,9 @@ Status one_key(const CallPtr& call) {
         return Status(
             errors::resource_not_found("The client encryption key '" + id + "' does not exist."));
     if (unquoted(call->headers[HeaderName::kIfNoneMatch]) == key->version.etag)
-        reply(call, plain(304, meter::metadata_read(), key->version.etag), "");
+        reply(call, plain_answer(304, meter::metadata_read(), key->version.etag), "");
     else
-        reply(call, plain(200, meter::metadata_read(), key->version.etag), key->json());
+        reply(call, plain_answer(200, meter::metadata_read(), key->version.etag), key->json());
     return {};
 }
 

@@ -4,20 +4,13 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "heads/rest/handlers.h"
+#include "heads/rest/resource_feed.h"
 
 namespace orrery::rest {
 namespace {
 
 using catalog::Catalog;
 using engine::Access;
-
-Answer plain(int status, meter::Charge charge, const std::string& etag = {}) {
-    Answer answer;
-    answer.status = status;
-    answer.charge = charge;
-    answer.etag = etag;
-    return answer;
-}
 
 Result<int64_t> token_lifetime(const Call& call) {
     const auto text = call.headers[HeaderName::kExpirySeconds];
@@ -57,21 +50,6 @@ Result<catalog::UserPtr> find_user(const Call& call) {
     return errors::owner_not_found(what);
 }
 
-/// Every page of a listing: a query sees all resources, not the first page of them.
-template <typename List>
-auto all_of(const List& list) {
-    catalog::PageRequest page;
-    page.items_max = limits::kPageItemsMax;
-    auto listed = list(page);
-    auto items = std::move(listed.items);
-    while (!listed.continuation.empty()) {
-        page.continuation = std::move(listed.continuation);
-        listed = list(page);
-        for (auto& item : listed.items) items.push_back(std::move(item));
-    }
-    return items;
-}
-
 Status user_feed(const CallPtr& call) {
     const auto method = call->request().method;
     auto& catalog = call->engine.catalog();
@@ -81,27 +59,18 @@ Status user_feed(const CallPtr& call) {
         TRY(const auto upsert, upsert_mode(*call));
         TRY(const auto change, catalog.create_user(database->id, body->value, upsert));
         reply(call,
-              plain(change.created ? 201 : 200, meter::metadata_write(), change.user->version.etag),
+              plain_answer(change.created ? 201 : 200, meter::metadata_write(),
+                           change.user->version.etag),
               change.user->json());
         return {};
     }
-    if (method == "POST") {
-        std::vector<QueriedResource> resources;
-        for (const auto& user :
-             all_of([&](const auto& page) { return catalog.list_users(*database, page); }))
-            resources.push_back({user->json(), {}});
-        reply_resource_query(call, database->rid.text(), "Users", resources);
-        return {};
-    }
-    TRY(const auto page, page_request(*call));
-    const auto listed = catalog.list_users(*database, page);
-    std::vector<std::string> texts;
-    for (const auto& user : listed.items) texts.push_back(user->json());
-    Answer answer = plain(200, meter::metadata_read());
-    answer.continuation = listed.continuation;
-    answer.item_count = texts.size();
-    reply(call, answer, feed_body(database->rid.text(), "Users", texts));
-    return {};
+    const auto list = [&](const catalog::PageRequest& page) {
+        return catalog.list_users(*database, page);
+    };
+    const auto text = [](const catalog::User& user) -> Result<std::string> { return user.json(); };
+    const std::string rid = database->rid.text();
+    return method == "POST" ? reply_listing_query(call, rid, "Users", list, text)
+                            : reply_listing(call, rid, "Users", list, text);
 }
 
 Status one_user(const CallPtr& call) {
@@ -110,15 +79,16 @@ Status one_user(const CallPtr& call) {
     TRY(const auto user, find_user(*call));
     const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
     if (is_read(*call)) {
-        reply(call, plain(200, meter::metadata_read(), user->version.etag), user->json());
+        reply(call, plain_answer(200, meter::metadata_read(), user->version.etag), user->json());
     } else if (method == "PUT") {
         TRY(const auto body, parse_body(*call));
         TRY(const auto replaced,
             catalog.replace_user(user->database->id, user->id, body->value, if_match));
-        reply(call, plain(200, meter::metadata_write(), replaced->version.etag), replaced->json());
+        reply(call, plain_answer(200, meter::metadata_write(), replaced->version.etag),
+              replaced->json());
     } else {
         TRY_STATUS(catalog.delete_user(user->database->id, user->id, if_match));
-        reply(call, plain(204, meter::metadata_write()), "");
+        reply(call, plain_answer(204, meter::metadata_write()), "");
     }
     return {};
 }
@@ -136,33 +106,20 @@ Status permission_feed(const CallPtr& call) {
             catalog.create_permission(user->database->id, user->id, body->value, upsert));
         TRY(auto text, permission_json(*call, *change.permission));
         reply(call,
-              plain(change.created ? 201 : 200, meter::metadata_write(),
-                    change.permission->version.etag),
+              plain_answer(change.created ? 201 : 200, meter::metadata_write(),
+                           change.permission->version.etag),
               std::move(text));
         return {};
     }
-    if (method == "POST") {
-        std::vector<QueriedResource> resources;
-        for (const auto& permission :
-             all_of([&](const auto& page) { return catalog.list_permissions(*user, page); })) {
-            TRY(auto text, permission_json(*call, *permission));
-            resources.push_back({std::move(text), {}});
-        }
-        reply_resource_query(call, user->rid.text(), "Permissions", resources);
-        return {};
-    }
-    TRY(const auto page, page_request(*call));
-    const auto listed = catalog.list_permissions(*user, page);
-    std::vector<std::string> texts;
-    for (const auto& permission : listed.items) {
-        TRY(auto text, permission_json(*call, *permission));
-        texts.push_back(std::move(text));
-    }
-    Answer answer = plain(200, meter::metadata_read());
-    answer.continuation = listed.continuation;
-    answer.item_count = texts.size();
-    reply(call, answer, feed_body(user->rid.text(), "Permissions", texts));
-    return {};
+    const auto list = [&](const catalog::PageRequest& page) {
+        return catalog.list_permissions(*user, page);
+    };
+    const auto text = [&](const catalog::Permission& permission) {
+        return permission_json(*call, permission);
+    };
+    const std::string rid = user->rid.text();
+    return method == "POST" ? reply_listing_query(call, rid, "Permissions", list, text)
+                            : reply_listing(call, rid, "Permissions", list, text);
 }
 
 Status one_permission(const CallPtr& call) {
@@ -177,7 +134,8 @@ Status one_permission(const CallPtr& call) {
         return Status(errors::resource_not_found("The permission '" + id + "' does not exist."));
     if (is_read(*call)) {
         TRY(auto text, permission_json(*call, *permission));
-        reply(call, plain(200, meter::metadata_read(), permission->version.etag), std::move(text));
+        reply(call, plain_answer(200, meter::metadata_read(), permission->version.etag),
+              std::move(text));
     } else if (method == "PUT") {
         TRY_STATUS(token_lifetime(*call).status().clone());
         TRY(const auto body, parse_body(*call));
@@ -185,10 +143,11 @@ Status one_permission(const CallPtr& call) {
         TRY(const auto replaced,
             catalog.replace_permission(database, user->id, permission->id, body->value, if_match));
         TRY(auto text, permission_json(*call, *replaced));
-        reply(call, plain(200, meter::metadata_write(), replaced->version.etag), std::move(text));
+        reply(call, plain_answer(200, meter::metadata_write(), replaced->version.etag),
+              std::move(text));
     } else {
         TRY_STATUS(catalog.delete_permission(database, user->id, permission->id, if_match));
-        reply(call, plain(204, meter::metadata_write()), "");
+        reply(call, plain_answer(204, meter::metadata_write()), "");
     }
     return {};
 }
