@@ -172,6 +172,27 @@ TEST_F(WorkedExamples, ThirteenAndFifteen) {
     EXPECT_EQ(create(R"("a")", R"({"id":"1","pk":"a"})"), 26);
 }
 
+/// Tuples of a JOIN beyond the first per item cost the same whether they become rows, groups or
+/// nothing new.
+TEST_F(WorkedExamples, JoinTuples) {
+    container();
+    create(R"("a")", R"({"id":"1","pk":"a","many":[1,2,3,4],"one":[7]})");
+    create(R"("a")", R"({"id":"2","pk":"a","many":[5],"one":[7]})");
+    create(R"("a")", R"({"id":"3","pk":"a","many":[],"one":[]})");
+    constexpr int64_t kTuple = meter::kUnitsPerRu / 100;
+    for (const std::string head : {"SELECT VALUE COUNT(1) FROM c JOIN t IN c.",
+                                   "SELECT DISTINCT VALUE c.pk FROM c JOIN t IN c.",
+                                   "SELECT VALUE MAX(c.pk) FROM c JOIN t IN c."})
+        EXPECT_EQ(query(head + "many").units - query(head + "one").units, 3 * kTuple) << head;
+    EXPECT_EQ(query("SELECT c.pk, COUNT(1) AS n FROM c JOIN t IN c.many GROUP BY c.pk").units -
+                  query("SELECT c.pk, COUNT(1) AS n FROM c JOIN t IN c.one GROUP BY c.pk").units,
+              3 * kTuple);
+    // WHERE counts what it lets pass.
+    EXPECT_EQ(query("SELECT VALUE COUNT(1) FROM c JOIN t IN c.many WHERE t > 2").units -
+                  query("SELECT VALUE COUNT(1) FROM c JOIN t IN c.one WHERE t > 2").units,
+              kTuple);
+}
+
 /// The same request on the same data costs the same, whatever ran in between.
 TEST_F(WorkedExamples, TheSameEveryTime) {
     container("/pk", {}, {18'000, std::nullopt, std::nullopt});

@@ -52,7 +52,8 @@ struct RequestRecord {
     uint8_t key_size = 0;
     std::array<char, kKeyBytesMax> key{};  ///< the text as the client sent it, cut
 
-    /// One operation of a batch: neither a request nor a charge of its own.
+    /// One operation of a batch: no request of its own. In bulk it has its key, range and charge,
+    /// which are part of the request's.
     bool inner = false;
     uint64_t connection = 0;   ///< tells clients apart; 0: unknown
     uint64_t correlation = 0;  ///< hash of what the client says belongs together; 0: nothing

@@ -209,6 +209,10 @@ bool QueryRun::is_done() const {
     return state_->done;
 }
 
+uint64_t QueryRun::tuples() const {
+    return state_->run.tuples();
+}
+
 RowWindow QueryRun::window() const {
     return state_->run.window();
 }

@@ -94,6 +94,8 @@ public:
     /// duplicates of a single source.
     Status feed_equal(const json::Value& item, uint64_t weight, bool where_holds,
                       json::Arena& arena, std::vector<json::Value>& rows);
+    /// Tuples of the FROM clause that passed WHERE, of all items so far.
+    uint64_t tuples() const;
     /// True when further items cannot change the result (TOP, LIMIT reached; no FROM).
     bool is_done() const;
     /// Appends the remaining rows; they borrow from `arena` and from this run.

@@ -111,6 +111,7 @@ bool LevelRun::matched() {
     if (level_.where != nullptr && !where_holds_ && level_.where->test(context_) != Truth::kTrue)
         return !context_.failed();
     if (!context_.charge()) return false;
+    ++tuples_;
     if (level_.grouped) return gather();
     const Value value = level_.value->eval(context_);
     if (value.is_undefined()) return !context_.failed();

@@ -48,6 +48,8 @@ public:
     bool feed(uint64_t weight = 1, bool where_holds = false);
     bool finish();
 
+    /// How often the sources together gave something that WHERE let pass, so far.
+    uint64_t tuples() const { return tuples_; }
     /// What is left of the window.
     RowWindow window() const { return {skip_, remaining_}; }
     /// Before the first feed(): all rows are delivered, the window is the caller's to apply.
@@ -84,6 +86,7 @@ private:
     std::unique_ptr<LevelRun> child_;     // runs the first source when that is a subquery
     std::unique_ptr<Blocking> blocking_;  // null for a streaming level
     uint64_t weight_ = 1;                 // of the item that is being fed
+    uint64_t tuples_ = 0;
     bool where_holds_ = false;
     uint64_t skip_ = 0;
     uint64_t remaining_ = UINT64_MAX;

@@ -145,8 +145,11 @@ Status PageRun::advance(BlockingPass& pass) {
         ++pass.fed;
         ++answer_.retrieved_items;
         answer_.retrieved_bytes += item_.document().text.size();
-        ++work_of(segment.partition).loaded_items;
+        PartitionWork& work = work_of(segment.partition);
+        ++work.loaded_items;
+        const uint64_t tuples = pass.run.tuples();
         TRY_STATUS(pass.run.feed(item_.value(), item_.arena(), pass.rows));
+        if (pass.run.tuples() > tuples) work.join_tuples += pass.run.tuples() - tuples - 1;
         pass.keep_rows();
     }
     return {};
