@@ -288,6 +288,25 @@ TEST(Operation, LogicalPartitionQuota) {
         "a", create(R"({"id":"2","pk":"a","s":"0123456789012345678901234567890123456789"})"));
     EXPECT_EQ(status_of(full), 403);
     EXPECT_EQ(full.status.error().sub_status, 1014);
+    // In a batch the operation that is too much says so; what makes room in time does.
+    const auto batch = [&](std::vector<ItemOperation> operations) {
+        Transaction transaction;
+        transaction.epk = epk_of("a");
+        transaction.is_batch = true;
+        transaction.operations = std::move(operations);
+        std::vector<int> statuses;
+        for (const OperationResult& one : bench.run(std::move(transaction)).results)
+            statuses.push_back(status_of(one));
+        return statuses;
+    };
+    const std::string half =
+        R"({"id":"2","pk":"a","s":"0123456789012345678901234567890123456789"})";
+    EXPECT_EQ(batch({read("1"), create(R"({"id":"3","pk":"a"})"), create(half),
+                     create(R"({"id":"4","pk":"a"})")}),
+              (std::vector<int>{424, 424, 403, 424}));
+    EXPECT_EQ(batch({remove("1"), create(half)}), (std::vector<int>{204, 201}));
+    EXPECT_EQ(batch({create(R"({"id":"1","pk":"a"})"), remove("2")}), (std::vector<int>{201, 204}));
+    EXPECT_EQ(status_of(bench.one("a", read("1"))), 200);
     EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a"})"))), 200);
     EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"2","pk":"a"})"))), 201);
 }

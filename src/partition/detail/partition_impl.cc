@@ -369,7 +369,9 @@ void PartitionImpl::prepare_from_view(TransactionPlanPtr plan) {
 
 void PartitionImpl::send(TransactionPlanPtr plan) {
     if (!plan->failed()) {
-        if (Status status = check_quota(*plan); !status.ok()) plan->fail_all(status);
+        size_t culprit = 0;
+        if (Status status = check_quota(*plan, &culprit); !status.ok())
+            plan->fail(culprit, std::move(status));
     }
     // A failure seen in one view is an answer, unless an operation before it has still to pass the
     // check of its unique keys.
@@ -389,7 +391,7 @@ void PartitionImpl::send(TransactionPlanPtr plan) {
     deps_.store.submit(std::make_unique<TransactionCommit>(self(), std::move(plan)));
 }
 
-Status PartitionImpl::check_quota(const TransactionPlan& plan) const {
+Status PartitionImpl::check_quota(const TransactionPlan& plan, size_t* culprit) const {
     const auto limit = static_cast<int64_t>((*plan.settings())->logical_partition_bytes_max);
     if (plan.growth_bytes() <= 0 ||
         bytes_.load(std::memory_order_relaxed) + plan.growth_bytes() <= limit)
@@ -397,6 +399,7 @@ Status PartitionImpl::check_quota(const TransactionPlan& plan) const {
     TRY(const storage::Count size, deps_.store.view()->count(counter_keys::logical_partition(
                                        identity_.id, plan.transaction().epk)));
     if (size.bytes + plan.growth_bytes() <= limit) return {};
+    if (culprit != nullptr) *culprit = plan.first_beyond(limit - size.bytes);
     const std::string size_text = limit >= 1 << 30 ? std::to_string(limit >> 30) + " GB"
                                                    : std::to_string(limit >> 20) + " MB";
     return Status(

@@ -131,7 +131,8 @@ private:
     void prepare_from_view(TransactionPlanPtr plan);
     /// Answers what has failed or needs no commit; submits the rest.
     void send(TransactionPlanPtr plan);
-    Status check_quota(const TransactionPlan& plan) const;
+    /// `culprit`: the operation that is too much; may be null.
+    Status check_quota(const TransactionPlan& plan, size_t* culprit = nullptr) const;
     void raise_published(storage::Lsn lsn);
 
     Status recover_feed(const storage::View& view);

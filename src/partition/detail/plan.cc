@@ -347,6 +347,18 @@ void TransactionPlan::write(size_t index, Slot& slot, ItemVersionPtr version) {
     slot.written = true;
 }
 
+size_t TransactionPlan::first_beyond(int64_t bytes) const {
+    int64_t growth = 0;
+    for (size_t i = 0; i < result_.results.size(); ++i) {
+        const OperationWork& work = result_.results[i].work;
+        if (work.kind == OperationKind::kRead) continue;
+        const uint64_t after = work.kind == OperationKind::kDelete ? 0 : work.new_bytes;
+        growth += static_cast<int64_t>(after) - static_cast<int64_t>(work.old_bytes);
+        if (growth > bytes) return i;
+    }
+    return 0;
+}
+
 void TransactionPlan::fail(size_t index, Status status) {
     failed_at_ = index;
     writes_ = false;

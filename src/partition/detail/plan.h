@@ -100,6 +100,8 @@ public:
     const std::vector<UniqueStep>& unique_steps() const { return unique_steps_; }
     storage::IndexDelta& delta() { return delta_; }
     int64_t growth_bytes() const { return growth_bytes_; }
+    /// The operation by which the items have first grown by more than so many bytes.
+    size_t first_beyond(int64_t bytes) const;
     bool is_single(OperationKind kind) const {
         return transaction_.operations.size() == 1 && transaction_.operations[0].kind == kind;
     }
