@@ -23,6 +23,7 @@ struct LevelRun::Blocking {
     ValueSet seen;  // DISTINCT
     std::deque<Group> groups;
     std::unordered_multimap<uint64_t, Group*> by_hash;
+    std::vector<Value> row_keys;  // of the row at hand
     std::vector<SortedRow> rows;
     uint64_t sequence = 0;
 };
@@ -148,8 +149,8 @@ bool LevelRun::emit(const Value& value) {
 LevelRun::Group* LevelRun::group_of_row() {
     Blocking& b = *blocking_;
     if (level_.group_keys.empty() && !b.groups.empty()) return &b.groups.front();
-    std::vector<Value> keys;
-    keys.reserve(level_.group_keys.size());
+    std::vector<Value>& keys = b.row_keys;
+    keys.clear();
     uint64_t hash = 0;
     for (const Node* key : level_.group_keys) {
         keys.push_back(key->eval(context_));
@@ -165,7 +166,7 @@ LevelRun::Group* LevelRun::group_of_row() {
     for (Value& key : keys) key = b.keeper.keep(key);
     if (context_.failed()) return nullptr;
     Group& group = b.groups.emplace_back();
-    group.keys = std::move(keys);
+    group.keys = keys;
     group.accumulators.reserve(level_.aggregates.size());
     for (const BoundAggregate& aggregate : level_.aggregates)
         group.accumulators.emplace_back(aggregate.kind);

@@ -128,30 +128,23 @@ Status PageRun::advance(BlockingPass& pass) {
             std::make_unique<CandidateReader>(pass.request, segment, std::move(access), nullptr);
     }
     constexpr size_t kBatch = 256;
-    if (pass.in_batch == pass.batch.size()) {
-        pass.in_batch = 0;
-        TRY(const bool any, pass.reader->next(kBatch, pass.batch));
-        if (!any) {
-            next_segment();
-            return {};
-        }
-    }
-    while (pass.in_batch < pass.batch.size() && !pass.run.is_done()) {
-        const Candidate& candidate = pass.batch[pass.in_batch++];
+    PartitionWork& work = work_of(segment.partition);
+    TRY(const bool any, pass.reader->each(kBatch, [&](const Candidate& candidate) -> Result<bool> {
         TRY_STATUS(item_.load(pass.request, candidate.document, candidate.docref));
         TRY(const bool served, rows_->passes_served(item_));
         ++pass.loaded;
-        if (!served) continue;
+        if (!served) return true;
         ++pass.fed;
         ++answer_.retrieved_items;
         answer_.retrieved_bytes += item_.document().text.size();
-        PartitionWork& work = work_of(segment.partition);
         ++work.loaded_items;
         const uint64_t tuples = pass.run.tuples();
         TRY_STATUS(pass.run.feed(item_.value(), item_.arena(), pass.rows));
         if (pass.run.tuples() > tuples) work.join_tuples += pass.run.tuples() - tuples - 1;
         pass.keep_rows();
-    }
+        return !pass.run.is_done();
+    }));
+    if (!any) next_segment();
     return {};
 }
 

@@ -29,8 +29,6 @@ public:
     const std::vector<Segment> segments;
     size_t segment = 0;  ///< the one in progress
     std::unique_ptr<CandidateReader> reader;
-    std::vector<Candidate> batch;
-    size_t in_batch = 0;
     uint64_t loaded = 0;            ///< items of the segment in progress …
     uint64_t fed = 0;               ///< … and those of them that went on
     json::Arena arena;              ///< of the rows

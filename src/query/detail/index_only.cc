@@ -65,14 +65,15 @@ Result<bool> owns_prefix(const PageRequest& request, storage::PartitionId partit
     std::string begin = storage::keys::partition(partition);
     append_delimited(begin, std::string_view(epk).substr(0, kPrefixBytes));
     begin.resize(begin.size() - 2);  // without the end mark
-    for (const auto direction : {storage::Direction::kForward, storage::Direction::kBackward}) {
-        const auto cursor =
-            request.view->scan(storage::Family::kIds, begin, prefix_successor(begin), direction);
-        TRY_STATUS(cursor->status());
-        if (!cursor->valid()) return true;
-        const auto key = storage::keys::decode_id(cursor->key());
-        if (!key || key->epk != epk) return false;
+    const auto cursor = request.view->scan(storage::Family::kIds, begin, prefix_successor(begin));
+    std::string own = storage::keys::partition(partition);
+    append_delimited(own, epk);
+    if (cursor->valid()) {
+        if (!cursor->key().starts_with(own)) return false;
+        cursor->seek(prefix_successor(own));
     }
+    if (cursor->valid()) return false;
+    TRY_STATUS(cursor->status());
     return true;
 }
 
@@ -84,9 +85,14 @@ struct PageRun::IndexOnly {
     BlockingPass& pass;
     const PageRequest& request;
     DocrefSet expired;
-    uint64_t items = 0;  ///< in the segment, expired ones left out
-    json::Arena arena;   ///< of one value
+    json::Arena arena;  ///< of one value
     uint64_t entries = 0;
+
+    /// In the segment, expired ones left out. Read when first asked for.
+    Result<uint64_t> items() const {
+        TRY(const uint64_t all, facts.items());
+        return all - std::min<uint64_t>(all, expired.size());
+    }
 
     bool is_expired(std::string_view docref) const {
         return !expired.empty() && expired.contains(docref);
@@ -102,12 +108,21 @@ struct PageRun::IndexOnly {
                                                            const index::TermRange& range) const {
         if (!segment.whole_partition || !expired.empty())
             return std::optional<storage::TermCounts>();
+        TRY(const uint64_t cost, items());
         return storage::term_counts(*request.view, path_prefix(hash), segment.scope.docref_bytes,
-                                    range.begin, range.end, std::max<uint64_t>(items, 1));
+                                    range.begin, range.end, std::max<uint64_t>(cost, 1));
     }
 };
 
-/// Whether entries in the segment's scope are exactly the segment's items, and how many there are.
+/// Whether what is asked for is a number of items, of all or of those with one value.
+bool PageRun::is_one_run(const IndexOnly& only) {
+    if (!only.request.query.output_needs().paths.empty()) return false;
+    const auto& conjuncts = only.pass.filter.conjuncts;
+    return conjuncts.empty() || (conjuncts.size() == 1 && conjuncts[0].condition &&
+                                 conjuncts[0].condition->is_single_term());
+}
+
+/// Whether entries in the segment's scope are exactly the segment's items, and worth reading.
 Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
     const Level& root = only.request.query.root();
     if (!only.facts.index_complete || only.request.query.item_alias().empty() ||
@@ -116,21 +131,22 @@ Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
     const storage::PartitionId partition = only.segment.scope.partition;
     if (!only.segment.whole_partition) {
         if (!only.request.full_epk || only.request.settings->key.level_count() != 1) return false;
+        if (!is_one_run(only)) {
+            TRY(const uint64_t items, only.facts.items());
+            if (items < kSmallScope) return false;
+        }
         TRY(const bool alone, owns_prefix(only.request, partition, *only.request.full_epk));
         if (!alone) return false;
     }
     TRY(const bool few, expired_docrefs(only.request, partition, only.expired));
-    if (!few || (!only.segment.whole_partition && !only.expired.empty())) return false;
-    TRY(const uint64_t items, only.facts.items());
-    only.items = items - std::min<uint64_t>(items, only.expired.size());
-    return true;
+    return few && (only.segment.whole_partition || only.expired.empty());
 }
 
 Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts,
                                       BlockingPass& pass) {
     const ItemNeeds& output = pass.request.query.output_needs();
     if (output.whole || output.paths.size() > 1) return false;
-    IndexOnly only{segment, facts, pass, pass.request, {}, 0, {}, 0};
+    IndexOnly only{segment, facts, pass, pass.request, {}, {}, 0};
     TRY(const bool possible, prepare_index_only(only));
     if (!possible) return false;
     const ItemNeeds& all = only.request.query.needs();
@@ -255,7 +271,7 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
     uint64_t count = 0;
     std::vector<std::string> undecided;
     if (only.pass.filter.conjuncts.empty()) {
-        count = only.items;
+        TRY(count, only.items());
     } else {
         if (!only.pass.filter.is_exact()) return false;
         const IndexReader reader{only.request.query, only.request.parameters, only.segment.scope,
@@ -265,9 +281,6 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
         for (const Conjunct& conjunct : only.pass.filter.conjuncts)
             all.parts.push_back(*conjunct.condition);
         const Condition& condition = all.parts.size() == 1 ? all.parts[0] : all;
-        if (!only.segment.whole_partition && !condition.is_single_term() &&
-            only.items < kSmallScope)
-            return false;
         TRY(const bool counted, feed_counted(only, condition));
         if (counted) return true;
         const auto each = [&](std::string_view docref, bool certain) {
@@ -312,7 +325,7 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
     // What is needed of items is what they store.
     if (only.request.query.is_hidden(path[0].name)) return false;
     if (!only.request.settings->path_usable(path)) return false;
-    if (!only.segment.whole_partition && only.items < kSmallScope) return false;
+    TRY(const uint64_t items, only.items());
     std::vector<index::TermRange> ranges{index::term_ranges::undefined(),
                                          index::term_ranges::defined()};
     for (const Conjunct& conjunct : only.pass.filter.conjuncts)
@@ -393,7 +406,7 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
         if (only.pass.run.is_done()) return true;
     }
     // Items that lack the path have no entry; their number is what is left.
-    if (count_missing) TRY_STATUS(feed(Value(), only.items - std::min(only.items, seen)));
+    if (count_missing) TRY_STATUS(feed(Value(), items - std::min(items, seen)));
     return true;
 }
 

@@ -25,6 +25,9 @@ constexpr uint64_t kListMax = 1'000'000;
 constexpr uint64_t kCountMax = 65'536;
 /// Sorted items whose documents are kept; of more, those that are shown are read again.
 constexpr uint64_t kDocumentsMax = 2'000;
+constexpr size_t kBatchMax = 128;
+/// Items between two looks at the clock.
+constexpr size_t kSortedAtOnce = 256;
 
 /// Sets of docrefs with look-ups by string_view.
 struct DocrefHash {
@@ -42,6 +45,7 @@ struct Placed {
     Docref docref;
     std::string document;
     bool undecided = false;  ///< `key` is not known yet
+    bool certain = false;    ///< the index has decided the WHERE clause
     size_t row_count = 0;
     bool silent = false;  ///< it has no rows, but was read to find that out
     uint64_t bytes = 0;   ///< of its text
@@ -81,7 +85,8 @@ public:
         report_.partition = segment_.partition;
     }
 
-    Status open(uint64_t rows_wanted);
+    /// `share`: rows that are likely to come from here.
+    Status open(uint64_t rows_wanted, uint64_t share);
     /// Makes head() the next item; false at the end.
     Result<bool> advance();
     const Placed& head() const { return ready_.front(); }
@@ -125,6 +130,7 @@ private:
     std::optional<index::Postings> postings_;
     size_t range_ = 0;
     size_t batch_ = 8;
+    bool walk_decides_ = false;  ///< entries of the walk that are not partial match, one row each
     std::optional<DocrefSet> members_;  ///< docrefs that can match
     LoadedItem item_;
     std::vector<Value> rows_;
@@ -153,18 +159,23 @@ Result<bool> OrderedSegment::matches(std::string_view document, Placed& placed) 
     return true;
 }
 
-Status OrderedSegment::open(uint64_t rows_wanted) {
+Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
     run_.work_of(segment_.partition);
     const Position& position = run_.resume_;
     TRY(SegmentFacts facts, facts_of(request(), segment_));
     bool narrows = false;  // other paths say something
+    walk_decides_ = run_.filter_.is_exact() && request().query.returns_whole_item() &&
+                    request().query.root().sources.size() == 1;
     for (const Conjunct& conjunct : run_.filter_.conjuncts) {
         const bool own = order().composite == nullptr
                              ? conjunct.condition && conjunct.condition->is_of_values(order().steps)
                              : std::find(order().in_ranges.begin(), order().in_ranges.end(),
                                          &conjunct) != order().in_ranges.end();
         narrows |= conjunct.condition && !own;
+        walk_decides_ &= own && conjunct.condition->test == nullptr;
     }
+    // What is read is shown.
+    if (walk_decides_) batch_ = std::clamp<size_t>(share, batch_, kBatchMax);
     // Between the entries of one key lie those of all others: its items are sorted instead.
     const bool walkable =
         order().from_index && facts.index_complete && (!segment_.one_key || order().within_key);
@@ -223,35 +234,35 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
     const Before before(order());
     std::vector<Placed> kept;  // a heap: the last one on top
     std::vector<Placed> silent;
-    std::vector<Candidate> batch;
     const uint64_t keep = std::min<uint64_t>(rows_wanted, kListMax) + 1;
+    const auto sort_in = [&](const Candidate& candidate) -> Result<bool> {
+        Placed placed;
+        placed.docref = candidate.docref;
+        TRY(const bool match, matches(candidate.document, placed));
+        ++report_.loaded;
+        if (!match) return true;
+        report_.matched += placed.silent ? 0 : 1;
+        placed.key = run_.sort_key(item_, false);
+        if (!after_position(placed)) return true;
+        if (placed.silent) {
+            if (silent.size() < kListMax) silent.push_back(std::move(placed));
+            return true;
+        }
+        if (kept.size() >= keep && !before(placed, kept.front())) return true;
+        placed.term = run_.sort_key(item_, true);
+        if (keep <= kDocumentsMax) placed.document.assign(candidate.document);
+        kept.push_back(std::move(placed));
+        std::push_heap(kept.begin(), kept.end(), before);
+        if (kept.size() > keep) {
+            std::pop_heap(kept.begin(), kept.end(), before);
+            kept.pop_back();
+        }
+        return true;
+    };
     while (true) {
-        TRY(const bool any, reader.next(256, batch));
+        TRY(const bool any, reader.each(kSortedAtOnce, sort_in));
         if (!any) break;
         if (run_.cancelled()) return {};
-        for (Candidate& candidate : batch) {
-            Placed placed;
-            placed.docref = candidate.docref;
-            TRY(const bool match, matches(candidate.document, placed));
-            ++report_.loaded;
-            if (!match) continue;
-            report_.matched += placed.silent ? 0 : 1;
-            placed.key = run_.sort_key(item_, false);
-            if (!after_position(placed)) continue;
-            if (placed.silent) {
-                if (silent.size() < kListMax) silent.push_back(std::move(placed));
-                continue;
-            }
-            if (kept.size() >= keep && !before(placed, kept.front())) continue;
-            placed.term = run_.sort_key(item_, true);
-            if (keep <= kDocumentsMax) placed.document.assign(candidate.document);
-            kept.push_back(std::move(placed));
-            std::push_heap(kept.begin(), kept.end(), before);
-            if (kept.size() > keep) {
-                std::pop_heap(kept.begin(), kept.end(), before);
-                kept.pop_back();
-            }
-        }
     }
     report_.candidates = reader.seen();
     // Those among the kept ones count as read, wherever the sort would have met them.
@@ -300,34 +311,35 @@ Status OrderedSegment::scan_undefined() {
         scan_ = std::make_unique<CandidateReader>(request(), segment_, Access(),
                                                   from.docref.empty() ? nullptr : &from);
     }
-    std::vector<Candidate> batch;
     std::vector<Placed> found;
     const bool whole = order().backward || order().by_rid;  // the order needs all of them
+    Docref last;
+    const auto find_in = [&](const Candidate& candidate) -> Result<bool> {
+        ++report_.candidates;
+        last = candidate.docref;
+        TRY_STATUS(item_.load(request(), candidate.document, candidate.docref));
+        ++report_.loaded;
+        if (!run_.rows_->key(item_, 0).is_undefined()) return true;
+        Placed placed;
+        placed.key = placed.term = index::term_ranges::undefined().begin;
+        placed.docref = candidate.docref;
+        if (!after_position(placed)) return true;
+        placed.document.assign(candidate.document);
+        TRY(const bool match, matches(placed.document, placed));
+        if (!match) return true;
+        report_.matched += placed.silent ? 0 : 1;
+        found.push_back(std::move(placed));
+        return true;
+    };
     while (true) {
-        TRY(const bool any, scan_->next(256, batch));
+        TRY(const bool any, scan_->each(kSortedAtOnce, find_in));
         if (!any) {
             stage_ = order().backward ? Stage::kEnd : Stage::kWalk;
             break;
         }
         if (!whole)
             frontier_ = {index::term_ranges::undefined().begin,
-                         index::term_ranges::undefined().begin,
-                         std::string(batch.back().docref.bytes())};
-        for (Candidate& candidate : batch) {
-            ++report_.candidates;
-            TRY_STATUS(item_.load(request(), candidate.document, candidate.docref));
-            ++report_.loaded;
-            if (!run_.rows_->key(item_, 0).is_undefined()) continue;
-            Placed placed;
-            placed.key = placed.term = index::term_ranges::undefined().begin;
-            placed.docref = candidate.docref;
-            placed.document.assign(candidate.document);
-            if (!after_position(placed)) continue;
-            TRY(const bool match, matches(placed.document, placed));
-            if (!match) continue;
-            report_.matched += placed.silent ? 0 : 1;
-            found.push_back(std::move(placed));
-        }
+                         index::term_ranges::undefined().begin, std::string(last.bytes())};
         if (!whole && (!found.empty() || run_.out_of_time())) break;
         if (run_.cancelled()) break;
     }
@@ -426,6 +438,7 @@ Status OrderedSegment::walk() {
             placed.key = placed.term;
             placed.docref = *Docref::from_bytes(postings_->docref());
             placed.undecided = sort;
+            placed.certain = walk_decides_ && !postings_->partial();
             candidates.push_back(std::move(placed));
         }
         if (group.empty()) {
@@ -438,7 +451,7 @@ Status OrderedSegment::walk() {
             if (group.empty()) break;
         }
     }
-    batch_ = std::min<size_t>(batch_ * 2, 128);
+    batch_ = std::min(batch_ * 2, kBatchMax);
     return keep_matching(std::move(candidates), sort);
 }
 
@@ -462,9 +475,14 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
             placed.key = run_.sort_key(item_, false);
         }
         if (!after_position(placed)) continue;
-        TRY(const bool match, matches(*documents[i], placed));
         ++report_.loaded;
-        if (!match) continue;
+        if (placed.certain) {
+            placed.bytes = document.text.size();
+            placed.row_count = 1;
+        } else {
+            TRY(const bool match, matches(*documents[i], placed));
+            if (!match) continue;
+        }
         report_.matched += placed.silent ? 0 : 1;
         placed.document = std::move(*documents[i]);
         found.push_back(std::move(placed));
@@ -537,7 +555,7 @@ Status PageRun::run_ordered() {
     };
     OrderedSegment* late = nullptr;  // ran out of time: what comes next in it is unknown
     for (OrderedSegment& segment : segments) {
-        TRY_STATUS(segment.open(rows_wanted));
+        TRY_STATUS(segment.open(rows_wanted, rows_wanted / segments.size()));
         TRY(const bool any, segment.advance());
         if (any) {
             heap.push_back(&segment);

@@ -328,39 +328,35 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         answer_.accesses.push_back(std::move(report));
         return go_on;
     };
-    std::vector<Candidate> batch;
     size_t batch_size = 16;
     constexpr size_t kBatchMax = 256;
+    bool ended = false;  // by the page or the window
+    const auto take = [&](const Candidate& candidate) -> Result<bool> {
+        const bool same =
+            resumed && candidate.docref.bytes() == resume.docref && candidate.term == resume.term;
+        uint64_t rows_done = same ? resume.item_rows : 0;
+        const Found found = exact && candidate.certain ? Found::kCertain : Found::kPerhaps;
+        TRY(const Step step,
+            take_item(candidate.document, candidate.docref, found, segment.partition, rows_done));
+        ended = step != Step::kGoOn;
+        more_ |= step == Step::kPageFull;
+        // A page that is full before the item has given a row goes on behind the one before it.
+        if (step == Step::kClosed || (step == Step::kPageFull && rows_done == 0)) return false;
+        position_.docref.assign(candidate.docref.bytes());
+        position_.term.assign(candidate.term);
+        position_.item_rows = rows_done;
+        return step == Step::kGoOn;
+    };
     while (true) {
         const uint64_t left =
             request_.rows_max - std::min<uint64_t>(request_.rows_max, answer_.rows.size());
         const size_t size =
             exact ? std::clamp<size_t>(std::min(left + 1, window_->wanted()), 1, kBatchMax)
                   : batch_size;
-        TRY(const bool any, reader.next(size, batch));
+        TRY(const bool any, reader.each(size, take));
+        if (ended) return done(false);
         if (!any) break;
         batch_size = std::min(batch_size * 2, kBatchMax);
-        for (const Candidate& candidate : batch) {
-            const bool same =
-                candidate.docref.bytes() == resume.docref && candidate.term == resume.term;
-            uint64_t rows_done = resumed && same ? resume.item_rows : 0;
-            const Found found = exact && candidate.certain ? Found::kCertain : Found::kPerhaps;
-            TRY(const Step step, take_item(candidate.document, candidate.docref, found,
-                                           segment.partition, rows_done));
-            if (step == Step::kClosed) return done(false);
-            if (step == Step::kPageFull) {
-                if (rows_done > 0) {
-                    position_.docref = std::string(candidate.docref.bytes());
-                    position_.term = candidate.term;
-                    position_.item_rows = rows_done;
-                }
-                more_ = true;
-                return done(false);
-            }
-            position_.docref = std::string(candidate.docref.bytes());
-            position_.term = candidate.term;
-            position_.item_rows = 0;
-        }
         if (out_of_time() || cancelled()) {
             more_ = true;
             return done(false);

@@ -22,6 +22,10 @@ constexpr uint64_t kEntryCost = 3;
 constexpr uint64_t kFetchCost = 60;
 
 constexpr uint64_t kFirstCap = 128;
+/// The same where several single values may meet: that is looked at before anything is counted on.
+constexpr uint64_t kFirstCapToMeet = 16;
+/// So few items are fetched whatever else is known of them.
+constexpr uint64_t kFetchedAtOnce = 2;
 /// Entries that are spent on finding out where several values meet.
 constexpr uint64_t kIntersectionSteps = 4096;
 constexpr uint64_t kCapGrowth = 8;
@@ -185,13 +189,26 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     uint64_t cap_max = count_cap;
     uint64_t worthwhile = UINT64_MAX;
     size_t best = 0;
-    for (uint64_t cap = std::min(kFirstCap, count_cap);;
+    bool may_meet = std::count_if(conditions.begin(), conditions.end(),
+                                  [](const Condition* one) { return one->is_single_term(); }) > 1;
+    for (uint64_t cap = std::min(may_meet ? kFirstCapToMeet : kFirstCap, count_cap);;
          cap = std::min(cap * kCapGrowth, cap_max)) {
         for (size_t i = 0; i < probes.size(); ++i) {
+            // Nobody looks others up for so few.
+            if (probes[best].is_known() && probes[best].count() <= kFetchedAtOnce) break;
             TRY_STATUS(probes[i].count_to(cap));
             if (probes[i].count() < probes[best].count()) best = i;
         }
         if (probes[best].is_known() || cap >= cap_max) break;
+        if (may_meet) {
+            // Where several values meet is found faster than how many items have each.
+            may_meet = false;
+            TRY(auto meeting, meet(reader, conditions));
+            if (meeting.kind != Access::Kind::kScan) {
+                meeting.exact = enforces_all && filter.is_exact() && meeting.exact;
+                return meeting;
+            }
+        }
         // The items of one value, clearly few enough: how many exactly does not matter.
         if (terms_allowed && conditions.size() == 1 && conditions[0]->is_single_term() &&
             cap >= kSampleMin && probes[best].extrapolated() < worthwhile / 2)
@@ -201,12 +218,6 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
         TRY(const uint64_t items, facts.items());
         worthwhile = items * kScanCost / (kFetchCost + kEntryCost) + 1;
         cap_max = std::min(count_cap, worthwhile);
-        if (probes[best].count() >= cap_max) continue;
-        // Where several values meet may be found faster than how many items have each.
-        TRY(auto meeting, meet(reader, conditions));
-        if (meeting.kind == Access::Kind::kScan) continue;
-        meeting.exact = enforces_all && filter.is_exact() && meeting.exact;
-        return meeting;
     }
     const bool known = probes[best].is_known();
     if (!known && probes[best].count() >= worthwhile) return scan;
@@ -231,14 +242,16 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
         if (i == best) continue;
         const Condition& other = *conditions[i];
         // Looking one item up in a run costs less than fetching it, if it is likely to be missing.
-        TRY(const uint64_t items, facts.items());
-        const bool rare = probes[i].count() * 2 < items;
         const bool cheap =
             other.is_single_term() ||
             (probes[i].is_known() && probes[i].count() < 20 * (probes[best].count() + 1));
         DocrefStreamPtr more;
-        if (rare && cheap && probes[best].count() > 2) {
-            TRY(more, probes[i].take_stream(kListMax));
+        if (cheap && probes[best].count() > kFetchedAtOnce) {
+            TRY(const uint64_t items, facts.items());
+            const bool rare = probes[i].count() * 2 < items;
+            if (rare) {
+                TRY(more, probes[i].take_stream(kListMax));
+            }
         }
         if (more == nullptr) {
             enforces_all = false;
@@ -342,123 +355,127 @@ bool CandidateReader::next_docref(Candidate& out) {
     return false;
 }
 
-Result<bool> CandidateReader::next(size_t max, std::vector<Candidate>& batch) {
-    batch.clear();
-    if (access_.kind == Access::Kind::kScan) return next_scanned(max, batch);
-    bool more = true;
-    while (batch.empty() && more) {
-        const int64_t began = request_.clock.monotonic_us();
-        Candidate candidate;
-        while (batch.size() < max) {
-            more = next_docref(candidate);
-            if (!more) break;
-            batch.push_back(candidate);
-        }
-        if (!status_.ok()) return std::move(status_);
-        seen_ += batch.size();
-        const int64_t read = request_.clock.monotonic_us();
-        index_us_ += read - began;
-        TRY_STATUS(load(batch));
-        load_us_ += request_.clock.monotonic_us() - read;
+Result<bool> CandidateReader::each(size_t max, const Use& use) {
+    if (access_.kind == Access::Kind::kScan) return each_scanned(max, use);
+    while (true) {
+        TRY(const bool any, gather(max));
+        if (!any) return false;
+        TRY(const bool given, are_neighbours() ? each_neighbour(use) : each_fetched(use));
+        if (given) return true;
     }
-    return !batch.empty();
 }
 
-Result<bool> CandidateReader::next_scanned(size_t max, std::vector<Candidate>& batch) {
-    const int64_t began = request_.clock.monotonic_us();
-    size_t bytes = 0;
-    constexpr size_t kBatchBytesMax = 4 << 20;
-    buffer_.clear();
-    ends_.clear();
-    for (; items_->valid() && batch.size() < max && bytes < kBatchBytesMax; items_->next()) {
+Result<bool> CandidateReader::each_scanned(size_t max, const Use& use) {
+    // Reading the clock for every item would cost a tenth of the scan.
+    constexpr size_t kTimedSteps = 16;
+    Candidate candidate;
+    size_t given = 0;
+    while (given < max && items_->valid()) {
         const auto key = storage::keys::decode_item(items_->key());
         if (!key) return errors::internal("Stored data is damaged: a malformed key of an item.");
         ++seen_;
-        TRY(const auto document, json::decode_document(items_->value()));
-        if (!is_visible(request_, segment_.range, now_, document.header)) continue;
-        bytes += items_->value().size();
-        buffer_.append(items_->value());
-        ends_.push_back(buffer_.size());
-        batch.push_back({key->docref, {}, false, {}});
+        candidate.document = items_->value();
+        TRY(const auto document, json::decode_document(candidate.document));
+        if (is_visible(request_, segment_.range, now_, document.header)) {
+            candidate.docref = key->docref;
+            ++given;
+            TRY(const bool go_on, use(candidate));
+            if (!go_on) return true;
+        }
+        if (seen_ % kTimedSteps != 0) {
+            items_->next();
+            continue;
+        }
+        const int64_t began = request_.clock.monotonic_us();
+        items_->next();
+        load_us_ += static_cast<int64_t>(kTimedSteps) * (request_.clock.monotonic_us() - began);
     }
-    TRY_STATUS(items_->status());
-    set_documents(batch);
-    load_us_ += request_.clock.monotonic_us() - began;
-    return !batch.empty();
+    if (!items_->valid()) TRY_STATUS(items_->status());
+    return given > 0;
 }
 
-/// The buffer has come to rest: documents are where they are.
-void CandidateReader::set_documents(std::vector<Candidate>& batch) {
-    size_t begin = 0;
-    for (size_t i = 0; i < batch.size(); ++i) {
-        batch[i].document = std::string_view(buffer_).substr(begin, ends_[i] - begin);
-        begin = ends_[i];
-    }
+/// The next docrefs into the batch; false at the end.
+Result<bool> CandidateReader::gather(size_t max) {
+    const int64_t began = request_.clock.monotonic_us();
+    batch_.clear();
+    Candidate candidate;
+    while (batch_.size() < max && next_docref(candidate)) batch_.push_back(candidate);
+    if (!status_.ok()) return std::move(status_);
+    seen_ += batch_.size();
+    index_us_ += request_.clock.monotonic_us() - began;
+    return !batch_.empty();
 }
 
-/// Items that lie close together are read in passing. False: they do not.
-Result<bool> CandidateReader::load_neighbours(std::vector<Candidate>& batch) {
+/// Items that lie close together are read in passing.
+bool CandidateReader::are_neighbours() const {
     constexpr size_t kFew = 4;
     constexpr uint64_t kGapMax = 6;
-    if (batch.size() < kFew) return false;
-    const Docref first = batch.front().docref;
-    const Docref last = batch.back().docref;
-    if (first.prefix() != last.prefix() || last < first ||
-        last.item_number() - first.item_number() > kGapMax * batch.size() ||
-        !std::is_sorted(batch.begin(), batch.end(),
-                        [](const Candidate& a, const Candidate& b) { return a.docref < b.docref; }))
-        return false;
-    const std::string from = storage::keys::item(segment_.scope.partition, first);
-    std::string to = storage::keys::item(segment_.scope.partition, last);
-    to.push_back('\0');
-    const auto cursor = request_.view->scan(storage::Family::kItems, from, to);
-    buffer_.clear();
-    ends_.clear();
-    std::string key;
-    for (const Candidate& candidate : batch) {
-        key = storage::keys::item(segment_.scope.partition, candidate.docref);
-        while (cursor->valid() && cursor->key() < key) cursor->next();
-        if (!cursor->valid()) TRY_STATUS(cursor->status());
-        if (!cursor->valid() || cursor->key() != key) return false;
-        buffer_.append(cursor->value());
-        ends_.push_back(buffer_.size());
-    }
-    set_documents(batch);
-    return true;
+    if (batch_.size() < kFew) return false;
+    const Docref& first = batch_.front().docref;
+    const Docref& last = batch_.back().docref;
+    return first.prefix() == last.prefix() && first < last &&
+           last.item_number() - first.item_number() <= kGapMax * batch_.size() &&
+           std::is_sorted(batch_.begin(), batch_.end(), [](const Candidate& a, const Candidate& b) {
+               return a.docref < b.docref;
+           });
 }
 
-Status CandidateReader::load(std::vector<Candidate>& batch) {
-    TRY(const bool loaded, load_neighbours(batch));
-    if (loaded) {
-        size_t shown = 0;
-        for (size_t i = 0; i < batch.size(); ++i) {
-            TRY(const auto document, json::decode_document(batch[i].document));
-            if (!is_visible(request_, segment_.range, now_, document.header)) continue;
-            if (shown != i) batch[shown] = std::move(batch[i]);
-            ++shown;
-        }
-        batch.resize(shown);
-        return {};
-    }
-    std::vector<Docref> docrefs;
-    docrefs.reserve(batch.size());
-    for (const Candidate& candidate : batch) docrefs.push_back(candidate.docref);
-    TRY(documents_, load_documents(request_, segment_.scope.partition, docrefs));
-    size_t kept = 0;
-    for (size_t i = 0; i < batch.size(); ++i) {
-        // Items and index agree in one view: an entry without an item is damage.
-        if (!documents_[i])
-            return Status(
-                errors::internal("Stored data is damaged: the index names an item that is not "
-                                 "there. Run `orrery check`."));
-        TRY(const auto document, json::decode_document(*documents_[i]));
+namespace {
+
+/// Items and index agree in one view: an entry without an item is damage.
+Error entry_without_item() {
+    return errors::internal(
+        "Stored data is damaged: the index names an item that is not there. Run `orrery check`.");
+}
+
+}  // namespace
+
+/// False: none of the batch is visible.
+Result<bool> CandidateReader::each_neighbour(const Use& use) {
+    const int64_t began = request_.clock.monotonic_us();
+    const storage::PartitionId partition = segment_.scope.partition;
+    std::string key = storage::keys::item(partition, batch_.back().docref);
+    key.push_back('\0');
+    const auto cursor = request_.view->scan(
+        storage::Family::kItems, storage::keys::item(partition, batch_.front().docref), key);
+    bool given = false;
+    for (Candidate& candidate : batch_) {
+        key = storage::keys::item(partition, candidate.docref);
+        while (cursor->valid() && cursor->key() < key) cursor->next();
+        if (!cursor->valid()) TRY_STATUS(cursor->status());
+        if (!cursor->valid() || cursor->key() != key) return entry_without_item();
+        candidate.document = cursor->value();
+        TRY(const auto document, json::decode_document(candidate.document));
         if (!is_visible(request_, segment_.range, now_, document.header)) continue;
-        batch[i].document = *documents_[i];
-        if (kept != i) batch[kept] = std::move(batch[i]);
-        ++kept;
+        given = true;
+        TRY(const bool go_on, use(candidate));
+        if (!go_on) break;
     }
-    batch.resize(kept);
-    return {};
+    load_us_ += request_.clock.monotonic_us() - began;
+    return given;
+}
+
+/// False: none of the batch is visible.
+Result<bool> CandidateReader::each_fetched(const Use& use) {
+    const int64_t began = request_.clock.monotonic_us();
+    keys_.clear();
+    for (const Candidate& candidate : batch_)
+        keys_.push_back(storage::keys::item(segment_.scope.partition, candidate.docref));
+    if (documents_ == nullptr) documents_ = storage::PinnedValues::make();
+    TRY_STATUS(documents_->read(*request_.view, storage::Family::kItems, keys_));
+    load_us_ += request_.clock.monotonic_us() - began;
+    bool given = false;
+    for (size_t i = 0; i < batch_.size(); ++i) {
+        const auto bytes = documents_->at(i);
+        if (!bytes) return entry_without_item();
+        TRY(const auto document, json::decode_document(*bytes));
+        if (!is_visible(request_, segment_.range, now_, document.header)) continue;
+        batch_[i].document = *bytes;
+        given = true;
+        TRY(const bool go_on, use(batch_[i]));
+        if (!go_on) break;
+    }
+    return given;
 }
 
 }  // namespace orrery::query::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "query/detail/row_maker.h"
 #include "query/docref_stream.h"
 #include "query/page.h"
+#include "storage/light_view.h"
 
 namespace orrery::query::detail {
 
@@ -80,8 +82,10 @@ class CandidateReader {
 public:
     CandidateReader(const PageRequest& request, const Segment& segment, Access access,
                     const Position* resume);
-    /// Fills `batch` with up to `max` candidates; false at the end.
-    Result<bool> next(size_t max, std::vector<Candidate>& batch);
+    /// Gives up to `max` candidates to `use` until that says no more (then the reader is done
+    /// with); false at the end. What a scan finds is used where it lies.
+    using Use = std::function<Result<bool>(const Candidate&)>;
+    Result<bool> each(size_t max, const Use& use);
     const Access& access() const { return access_; }
     uint64_t seen() const { return seen_; }
     /// Distinct values that a condition was tested on.
@@ -90,12 +94,12 @@ public:
     int64_t load_us() const { return load_us_; }
 
 private:
-    Result<bool> next_scanned(size_t max, std::vector<Candidate>& batch);
+    Result<bool> each_scanned(size_t max, const Use& use);
     bool next_docref(Candidate& out);
-    Status load(std::vector<Candidate>& batch);
-    Result<bool> load_neighbours(std::vector<Candidate>& batch);
-    void set_documents(std::vector<Candidate>& batch);
-    bool belongs(std::string_view document) const;
+    Result<bool> gather(size_t max);
+    bool are_neighbours() const;
+    Result<bool> each_neighbour(const Use& use);
+    Result<bool> each_fetched(const Use& use);
 
     const PageRequest& request_;
     const Segment& segment_;
@@ -106,10 +110,9 @@ private:
     std::string resume_term_;
     std::string resume_docref_;
     bool resume_inclusive_ = false;
-    // Documents of the batch: one behind the other, or one by one.
-    std::string buffer_;
-    std::vector<size_t> ends_;
-    std::vector<std::optional<std::string>> documents_;
+    std::vector<Candidate> batch_;
+    std::unique_ptr<storage::PinnedValues> documents_;
+    std::vector<std::string> keys_;
     Status status_;
     uint64_t seen_ = 0;
     int64_t index_us_ = 0;

@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/query_test_support.h"
+
+// Ways to an answer that depend on how many entries there are: where several values meet, walks
+// that decide the filter, runs of one key that are counted. Each must give what reading every item
+// gives, whole and in pages, from entries on disk and in memory.
+namespace orrery::engine {
+namespace {
+
+using testing_support::kUnlimitedPage;
+using testing_support::QueryContainer;
+using testing_support::QueryContainerSpec;
+using testing_support::QueryOptions;
+using testing_support::QueryOutcome;
+using testing_support::TestEngine;
+
+struct Setting {
+    bool several_partitions = false;
+    bool expires = false;  ///< some items have expired and are still there
+};
+
+class Accesses : public ::testing::TestWithParam<Setting> {
+protected:
+    Accesses() {
+        QueryContainerSpec spec;
+        spec.partition_key = R"({"paths":["/pk"],"kind":"Hash","version":2})";
+        spec.several_partitions = GetParam().several_partitions;
+        if (GetParam().expires) spec.default_ttl = -1;
+        container_ = QueryContainer::create(engine_, spec);
+        CHECK(container_.has_value());
+        for (int i = 0; i < 900; ++i) put(i);
+        // Half of what follows stays in memory.
+        CHECK(engine_.store().flush().ok());
+        for (int i = 0; i < 900; i += 7) put(i);
+        for (int i = 3; i < 900; i += 11)
+            EXPECT_TRUE(container_->remove(body_[static_cast<size_t>(i)]));
+        for (int i = 900; i < 1000; ++i) put(i);
+        engine_.clock().advance_seconds(10);  // those with a ttl of 5 have expired
+    }
+    ~Accesses() override { container_->drop(); }
+
+    void put(int i) {
+        const auto number = [&](uint64_t below) { return std::to_string(random_() % below); };
+        std::string item = R"({"id":")" + std::to_string(i) + R"(","pk":"tenant)" +
+                           std::to_string(i % 4) + R"(","x":)" + number(6) + R"(,"y":)" +
+                           number(5) + R"(,"z":"z)" + number(3) + '"';
+        switch (random_() % 6) {
+            case 0:
+                break;  // no r
+            case 1:     // beyond what doubles hold: terms are not the whole value
+                item += R"(,"r":900719925474099)" + number(10) + number(10);
+                break;
+            case 2:  // beyond what terms hold
+                item += R"(,"r":")" + std::string(260, 'a') + number(50) + '"';
+                break;
+            default:
+                item += R"(,"r":)" + number(500);
+        }
+        if (random_() % 20 == 0) item += R"(,"ttl":5)";
+        item += '}';
+        EXPECT_TRUE(container_->upsert(item));
+        body_.resize(std::max(body_.size(), static_cast<size_t>(i) + 1));
+        body_[static_cast<size_t>(i)] = item;
+    }
+
+    /// Rows of the query by every plan agree; returns the accesses of the first.
+    std::set<std::string> expect_same(const std::string& text, const std::string& key) {
+        QueryOptions options;
+        if (!key.empty()) options.partition_key = "[\"" + key + "\"]";
+        options.use_index = false;
+        QueryOutcome plain = container_->query(text, options);
+        EXPECT_FALSE(plain.error.has_value()) << text << ": " << *plain.error;
+        options.use_index = true;
+        const bool ordered = text.find("ORDER BY") != std::string::npos;
+        if (!ordered) std::sort(plain.rows.begin(), plain.rows.end());
+        std::set<std::string> accesses;
+        for (const uint32_t page_rows : {kUnlimitedPage, 7U, 1U}) {
+            options.page_rows = page_rows;
+            QueryOutcome served = container_->query(text, options);
+            EXPECT_FALSE(served.error.has_value()) << text << ": " << *served.error;
+            if (!ordered) std::sort(served.rows.begin(), served.rows.end());
+            EXPECT_EQ(served.rows, plain.rows) << text << " in '" << key << "', " << page_rows;
+            if (page_rows == kUnlimitedPage) accesses = served.accesses;
+        }
+        return accesses;
+    }
+
+    TestEngine engine_;
+    std::mt19937_64 random_{11};
+    std::vector<std::string> body_;
+    std::optional<QueryContainer> container_;
+};
+
+TEST_P(Accesses, WhereSeveralValuesMeet) {
+    for (const std::string select : {"*", "VALUE c.id", "VALUE [c.x, c.y]"}) {
+        for (const std::string filter :
+             {"c.x = 1 AND c.y = 2", "c.y = 2 AND c.x = 1 AND c.z = 'z1'", "c.x = 1 AND c.x = 2",
+              "c.x = 1 AND c.y = 99", "c.x = 3 AND c.y = 0 AND c.r > 100",
+              "c.x = 3 AND c.y IN (0, 1)", "c.x = 3 AND (c.y = 0 OR c.z = 'z2')",
+              "c.x = 5 AND c.y = 4 AND CONTAINS(c.z, '1')",
+              "c.pk = 'tenant1' AND c.x = 1 AND c.y = 2"}) {
+            const std::string text = "SELECT " + select + " FROM c WHERE " + filter;
+            expect_same(text, "");
+            expect_same(text, "tenant1");
+            expect_same(text, "nobody");
+        }
+    }
+    EXPECT_EQ(expect_same("SELECT * FROM c WHERE c.x = 1 AND c.y = 2", ""),
+              std::set<std::string>{"index"});
+}
+
+TEST_P(Accesses, WalksThatDecideTheFilter) {
+    for (const std::string select : {"*", "VALUE c", "TOP 20 *", "VALUE c.r"}) {
+        for (const std::string filter :
+             {"c.r > 100", "c.r >= 9007199254740990", "c.r > 9007199254740993", "IS_STRING(c.r)",
+              "c.r > 100 AND c.r < 300", "c.r > 'a'", "c.r > 100 AND c.x = 2",
+              "STARTSWITH(c.r, 'aaa')", "c.r > 100 AND CONTAINS(c.z, '1')",
+              "CONTAINS(c.r, 'a1')"}) {
+            for (const std::string direction : {"", " DESC"}) {
+                const std::string text =
+                    "SELECT " + select + " FROM c WHERE " + filter + " ORDER BY c.r" + direction;
+                expect_same(text, "");
+                expect_same(text, "tenant2");
+            }
+        }
+    }
+    EXPECT_EQ(expect_same("SELECT TOP 5 * FROM c WHERE c.r > 100 ORDER BY c.r", ""),
+              std::set<std::string>{"index order"});
+}
+
+TEST_P(Accesses, CountsInsideOneKey) {
+    for (const std::string filter :
+         {"", " WHERE c.x = 1", " WHERE c.x = 99", " WHERE c.x = 1 AND c.y = 2",
+          " WHERE c.r = 9007199254740995", " WHERE c.x > 2", " WHERE CONTAINS(c.z, '1')",
+          " WHERE c.pk = 'tenant3' AND c.x = 1"}) {
+        for (const std::string key : {"", "tenant3", "nobody"}) {
+            expect_same("SELECT VALUE COUNT(1) FROM c" + filter, key);
+            expect_same("SELECT c.z, COUNT(1) AS n FROM c" + filter + " GROUP BY c.z", key);
+        }
+    }
+    const std::string count = "SELECT VALUE COUNT(1) FROM c WHERE c.x = 1";
+    EXPECT_EQ(expect_same(count, "tenant3").contains("index only"), !GetParam().expires);
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, Accesses,
+                         ::testing::Values(Setting{false, false}, Setting{false, true},
+                                           Setting{true, false}, Setting{true, true}),
+                         [](const auto& parameter) {
+                             return std::string(parameter.param.several_partitions ? "Several"
+                                                                                   : "One") +
+                                    (parameter.param.expires ? "Expiring" : "Lasting");
+                         });
+
+}  // namespace
+}  // namespace orrery::engine
