@@ -33,6 +33,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(HeaderName::kCount)> 
     "x-orrery-explain",
     "x-orrery-explain-charge",
     "host",
+    "x-orrery-housekeeping",
     "if-match",
     "if-modified-since",
     "if-none-match",
@@ -96,6 +97,7 @@ constexpr std::array kBooleans = {
     HeaderName::kMigrateToAutopilot,
     HeaderName::kMigrateToManual,
     HeaderName::kExplainCharge,
+    HeaderName::kHousekeeping,
 };
 
 }  // namespace

@@ -32,6 +32,7 @@ enum class HeaderName : uint8_t {
     kExplain,
     kExplainCharge,
     kHost,
+    kHousekeeping,
     kIfMatch,
     kIfModifiedSince,
     kIfNoneMatch,

@@ -246,7 +246,7 @@ void record_request(const Call& call, const Answer& answer) {
                                               : record.range;
     // What a tool does for itself is charged to the partitions like everything else, and is no part
     // of what the container's application does.
-    if (record.container != 0 && call.request().header("x-orrery-housekeeping") == "true")
+    if (record.container != 0 && is_set(call, HeaderName::kHousekeeping))
         return record_housekeeping(call, answer, record);
     // One physical partition did it all: no parts.
     const bool whole = answer.range_charges.size() == 1;

@@ -191,6 +191,7 @@ TEST_F(Throughput, EveryChargeExplainsItself) {
                      {"writeBytes", "termsAdded"});
     EXPECT_EQ(item("2").header("x-orrery-charge-explanation"), "");
     EXPECT_EQ(item("3", {{"x-orrery-explain-charge", "maybe"}}).status, 400);
+    EXPECT_EQ(item("3", {{"x-orrery-housekeeping", "maybe"}}).status, 400);
 }
 
 TEST_F(Throughput, OffersAndPendingScale) {
