@@ -330,6 +330,7 @@ uint64_t environment(const char* name, uint64_t otherwise) {
 
 TEST(QueryDifferential, EngineAnswersAsTheEvaluator) {
     constexpr uint64_t kRounds = orrery::rounds(25u);
+    constexpr uint64_t kRoundsForAll = 25;  // that every way to read is among them
     const uint64_t first = environment("ORRERY_DIFFERENTIAL_SEED", 1);
     const uint64_t failures_max = environment("ORRERY_DIFFERENTIAL_FAILURES", 8);
     const uint64_t seconds = environment("ORRERY_DIFFERENTIAL_SECONDS", 0);
@@ -348,9 +349,9 @@ TEST(QueryDifferential, EngineAnswersAsTheEvaluator) {
     // A comparison of scans with scans would prove nothing.
     for (const char* access : {"points", "scan", "index", "index order", "sort", "index only"}) {
         std::printf("  %-12s %llu\n", access, static_cast<unsigned long long>(accesses[access]));
-        EXPECT_GT(accesses[access], 0u) << access;
+        if (rounds >= kRoundsForAll) EXPECT_GT(accesses[access], 0u) << access;
     }
-    EXPECT_GT(QueryContainer::answers_in_memory, 100u);
+    if (rounds >= kRoundsForAll) EXPECT_GT(QueryContainer::answers_in_memory, 100u);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/rounds_test_support.h"
 #include "engine/query_reference_test_support.h"
 #include "engine/query_test_support.h"
 #include "json/order.h"
@@ -162,7 +165,9 @@ private:
         const bool lists = text.find("MAKE") != std::string::npos;  // of elements in any order
         for (std::string& row : rows) row = canonical(row, lists);
         std::sort(rows.begin(), rows.end());
-        for (const uint32_t page_rows : {1u, 3u, kUnlimitedPage}) {
+        constexpr std::array kPageRows = {3u, 1u, kUnlimitedPage};
+        for (const uint32_t page_rows :
+             std::span(kPageRows).first(orrery::rounds(kPageRows.size()))) {
             QueryOptions options;
             options.page_rows = page_rows;
             options.parameters = parameters_;

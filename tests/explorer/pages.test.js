@@ -161,6 +161,8 @@ for (const dark of [false, true])
         await shot(page, `pages-${state}-${name}`);
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (over > 0) problems.push(`${state}: ${over} px too wide`);
+        const burst = await page.evaluate(() => [...document.querySelectorAll('.card')].filter((c) => c.scrollWidth > c.clientWidth + 1).length);
+        if (burst > 0) problems.push(`${state}: ${burst} cards hold more than they are wide`);
         await accessible(page).catch((error) => problems.push(`${state}: ${error.message.slice(0, 1500)}`));
       }
       assert.deepEqual(problems, []);

@@ -240,7 +240,8 @@ std::string dollars(MicroDollars amount) {
 }
 
 MicroDollars worth_of_ru(const Observation& observation, double ru) {
-    const std::string_view mode = observation.throughput ? observation.throughput->mode : "manual";
+    const std::string_view mode =
+        observation.throughput ? std::string_view(observation.throughput->mode) : "manual";
     if (mode == "serverless") return std::llround(ru / kServerlessRuPerMicroDollar);
     const double hour = static_cast<double>(observation.multi_region_writes ? kMultiWriteHour
                                             : mode == "autoscale"           ? kAutoscaleHour
