@@ -349,9 +349,9 @@ TEST(QueryDifferential, EngineAnswersAsTheEvaluator) {
     // A comparison of scans with scans would prove nothing.
     for (const char* access : {"points", "scan", "index", "index order", "sort", "index only"}) {
         std::printf("  %-12s %llu\n", access, static_cast<unsigned long long>(accesses[access]));
-        if (rounds >= kRoundsForAll) EXPECT_GT(accesses[access], 0u) << access;
+        EXPECT_TRUE(accesses[access] > 0 || rounds < kRoundsForAll) << access;
     }
-    if (rounds >= kRoundsForAll) EXPECT_GT(QueryContainer::answers_in_memory, 100u);
+    EXPECT_TRUE(QueryContainer::answers_in_memory > 100 || rounds < kRoundsForAll);
 }
 
 }  // namespace
