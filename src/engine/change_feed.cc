@@ -46,6 +46,32 @@ std::vector<Part> parts_of(const catalog::Container& container,
     return parts;
 }
 
+/// The positions of a wider feed, as a reader of `wanted` needs them: a client that learns of a
+/// split gives each new range the position of the old one, which may already be one over several
+/// ranges.
+Result<std::vector<ChangeFeedPosition>> narrowed(std::vector<ChangeFeedPosition> positions,
+                                                 const EpkRange& wanted) {
+    std::erase_if(positions, [&](const ChangeFeedPosition& position) {
+        return position.range.max <= wanted.min || wanted.max <= position.range.min;
+    });
+    std::vector<EpkRange> held;
+    for (ChangeFeedPosition& position : positions) {
+        position.range = common(position.range, wanted);
+        held.push_back(position.range);
+    }
+    std::sort(held.begin(), held.end(),
+              [](const EpkRange& a, const EpkRange& b) { return a.min < b.min; });
+    std::string_view covered = wanted.min;
+    for (const EpkRange& range : held)
+        if (range.min <= covered) covered = range.max;
+    if (covered < wanted.max)
+        return errors::bad_request(
+            "The change feed position in If-None-Match belongs to another part of the container: "
+            "it does not say where to go on in the range that was asked for. Send the etag of an "
+            "answer for this range or for one around it.");
+    return positions;
+}
+
 /// Parts that one range serves and that stand at the same place become one again: a reader who has
 /// seen all holds one position for each range, however often ranges have split and merged.
 void join_neighbours(std::vector<Part>& parts) {
@@ -78,7 +104,10 @@ Result<std::vector<ChangeFeedPosition>> Engine::change_feed_start(
     const catalog::Container& container, const ChangeFeedRequest& request, uint64_t scope) const {
     if (request.continuation.empty()) return std::vector<ChangeFeedPosition>{{request.range, 0}};
     const auto lsn = parse_lsn(request.continuation);
-    if (!lsn) return continuations_.decode_changes(request.continuation, scope);
+    if (!lsn) {
+        TRY(auto positions, continuations_.decode_changes(request.continuation, scope));
+        return narrowed(positions, request.range);
+    }
     for (const PartitionRange* range : container.ranges->overlapping(request.range)) {
         if (*lsn > range->partition->lsn())
             return errors::bad_request("The change feed position " + request.continuation +
@@ -102,12 +131,8 @@ Result<ChangeFeedAnswer> Engine::read_changes(const catalog::Container& given,
 
 Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(
     const catalog::Container& container, const ChangeFeedRequest& request) const {
-    // The positions of a feed over several ranges cover the whole of what was asked for then.
-    std::string kind = "changes";
-    for (const std::string_view bound :
-         {std::string_view(request.range.min), std::string_view(request.range.max)})
-        append_bytes(kind, bound);
-    const uint64_t scope = scope_hash(container, request.range, kind, "");
+    // Positions name the ranges they hold for themselves.
+    const uint64_t scope = scope_hash(container, {}, "changes", "");
     TRY(const auto start, change_feed_start(container, request, scope));
     std::vector<Part> parts = parts_of(container, start);
     // Before the view: whatever was published by then is in it.

@@ -247,6 +247,56 @@ TEST(PartitionKeeper, PositionsOfTheChangeFeedDoNotGrow) {
     EXPECT_EQ(seen.size(), static_cast<size_t>(written));
 }
 
+/// A client that hears of a split gives both halves the position of the old range, which may be one
+/// over both of them when the split came while the last page was read.
+TEST(PartitionKeeper, PositionsOfTheChangeFeedServeNarrowerRanges) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto first = test.create_container("d", kContainer);
+    for (int i = 0; i < 40; ++i)
+        ASSERT_TRUE(put(engine, first, "p" + std::to_string(i), "i" + std::to_string(i), i)
+                        .result.committed);
+    RangeChange wanted;
+    wanted.container = first->rid;
+    wanted.range_ids = {first->ranges->ranges[0].id};
+    catalog::RangeProgress progress;
+    const auto changed = test.catalog().change_ranges(wanted, progress);
+    ASSERT_TRUE(changed.ok()) << changed.error().message;
+    ChangeFeedRequest whole;
+    whole.items_max = 11;
+    const auto page = engine.read_changes(**changed, whole);
+    ASSERT_TRUE(page.ok()) << page.error().message;
+    ASSERT_GT(page->position.size(), 20U) << "a position over two ranges: " << page->position;
+    std::set<std::string> seen;
+    const auto see = [&](const ChangeFeedAnswer& answer) {
+        for (const auto& change : answer.changes)
+            EXPECT_TRUE(seen.insert(std::string(change.current.docref.bytes())).second);
+    };
+    see(*page);
+    for (const catalog::PartitionRange& half : (*changed)->ranges->ranges) {
+        ChangeFeedRequest narrow;
+        narrow.range = half.partition->identity().range;
+        narrow.continuation = page->position;
+        const auto rest = engine.read_changes(**changed, narrow);
+        ASSERT_TRUE(rest.ok()) << rest.error().message;
+        see(*rest);
+    }
+    EXPECT_EQ(seen.size(), 40U);
+
+    // A position over a part says nothing about the rest.
+    ChangeFeedRequest around_middle;
+    around_middle.range = {"\x01", "\xF0"};
+    const auto around = engine.read_changes(**changed, around_middle);
+    ASSERT_TRUE(around.ok()) << around.error().message;
+    ChangeFeedRequest wider;
+    wider.continuation = around->position;
+    const auto refused = engine.read_changes(**changed, wider);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().http_status, 400);
+    EXPECT_NE(refused.error().message.find("another part"), std::string::npos);
+}
+
 /// Rows of DISTINCT and GROUP BY under TOP, OFFSET and LIMIT that need several pages: whatever
 /// comes between them (the pass is lost, ranges split and merge), no row comes twice and none is
 /// missing.
