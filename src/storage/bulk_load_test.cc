@@ -171,6 +171,24 @@ TEST(BulkLoad, ReadsFromMemoryKnowWhichFilesAreNotOpen) {
         EXPECT_TRUE(!many.ok() || many->front().value_or("(none)") == "value") << partition;
     }
     EXPECT_GT(missed_files, 0U) << "nothing was tested: all files were open";
+    // Nor does a walk pass over a file that is not open, where it comes from one that is.
+    size_t cut_short = 0;
+    for (PartitionId partition = 1; partition < kFiles; partition += 2) {
+        for (const Family family : {Family::kItems, Family::kIndex}) {
+            const auto last = family == Family::kItems ? item_key(partition, 1)
+                                                       : index_key(partition, 1, "t", 1);
+            ASSERT_TRUE(view->get(family, last)->has_value());
+            ReadBudget budget{.steps_left = 1'000'000};
+            const auto cursor =
+                in_memory(*view, budget)
+                    ->scan(family, keys::partition(partition), keys::partition(partition + 2));
+            size_t rows = 0;
+            for (; cursor->valid(); cursor->next()) ++rows;
+            EXPECT_TRUE(budget.exceeded || rows == 2) << partition << ": " << rows;
+            cut_short += budget.exceeded ? 1 : 0;
+        }
+    }
+    EXPECT_GT(cut_short, 0U) << "nothing was tested: all files were open";
     // Once they have been read, memory has them.
     for (PartitionId partition = 1; partition <= kFiles; ++partition) {
         EXPECT_EQ(view->get(Family::kItems, item_key(partition, 1))->value(), "value");

@@ -30,7 +30,7 @@ struct OwnState {
 
 Status each_own_key(const Database& database, Family family, const std::string& prefix,
                     const std::function<bool(PartitionId, std::string_view)>& found) {
-    rocksdb::ReadOptions options;
+    rocksdb::ReadOptions options = detail::walk_options();
     options.total_order_seek = true;
     const std::unique_ptr<rocksdb::Iterator> iterator(
         database.db().NewIterator(options, database.family(family)));

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "storage/bulk_load.h"
 #include "storage/detail/own_keys.h"
 #include "storage/fault_file_system.h"
 #include "storage/store_test_support.h"
@@ -223,6 +224,40 @@ TEST(StoreFaults, DamagedTableIsReportedByChecksums) {
     ASSERT_FALSE(checked.ok());
     EXPECT_THAT(checked.error().message, HasSubstr("damaged"));
     EXPECT_THAT(checked.error().message, HasSubstr(".sst"));
+}
+
+/// A walk that comes to a file which cannot be opened says so; it does not go on behind it.
+TEST(StoreFaults, WalksDoNotPassOverALostFile) {
+    constexpr PartitionId kFiles = 60;
+    FaultFileSystem faults;
+    {
+        auto store = open_started(options_on(faults));
+        for (PartitionId partition = 1; partition <= kFiles; ++partition) {
+            const auto load = store->bulk_load();
+            for (int i = 0; i < 3; ++i)
+                ASSERT_TRUE(load->put(Family::kItems,
+                                      keys::partition(partition) + "key" + std::to_string(i),
+                                      std::to_string(partition))
+                                .ok());
+            ASSERT_TRUE(load->ingest().ok());
+        }
+        ASSERT_TRUE(store->close().ok());
+    }
+    auto store = open_started(options_on(faults));
+    const ViewPtr view = store->view();
+    for (const std::string& path : faults.files("/data/store", ".sst")) faults.write(path, "lost");
+    size_t errors = 0;
+    for (PartitionId partition = 1; partition < kFiles; ++partition) {
+        const auto cursor = view->scan(Family::kItems, keys::partition(partition),
+                                       keys::partition(partition + 2));
+        size_t rows = 0;
+        for (; cursor->valid(); cursor->next()) ++rows;
+        if (cursor->status().ok())
+            EXPECT_EQ(rows, 6U) << partition;
+        else
+            ++errors;
+    }
+    EXPECT_GT(errors, 0U) << "nothing was tested: all files were open";
 }
 
 TEST(StoreFaults, SecondProcessIsToldWhichFolder) {

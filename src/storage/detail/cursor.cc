@@ -79,7 +79,7 @@ private:
         source_->upper.assign(range.end);
         source_->lower_slice = source_->lower;
         source_->upper_slice = source_->upper;
-        rocksdb::ReadOptions options = view_->read_options(budget_);
+        rocksdb::ReadOptions options = walk_options(view_->read_options(budget_));
         options.total_order_seek = !kind.one_term;
         options.iterate_lower_bound = &source_->lower_slice;
         if (!range.end.empty()) options.iterate_upper_bound = &source_->upper_slice;

@@ -130,7 +130,7 @@ void Reclaimer::reclaim(PartitionId partition) {
 bool Reclaimer::anything_left(PartitionId partition) const {
     const std::string begin = keys::partition(partition);
     for (size_t i = 0; i < kFamilyCount; ++i) {
-        rocksdb::ReadOptions options;
+        rocksdb::ReadOptions options = walk_options();
         options.total_order_seek = true;
         const std::unique_ptr<rocksdb::Iterator> iterator(
             database_->db().NewIterator(options, database_->family(static_cast<Family>(i))));

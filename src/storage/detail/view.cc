@@ -280,7 +280,7 @@ Status ViewImpl::each_count(
         }
         return sum;
     };
-    rocksdb::ReadOptions options = read_options(nullptr);
+    rocksdb::ReadOptions options = walk_options(read_options(nullptr));
     options.total_order_seek = true;
     const rocksdb::Slice lower = slice(begin);
     const rocksdb::Slice upper = slice(end);
