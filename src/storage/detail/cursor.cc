@@ -8,15 +8,20 @@
 namespace orrery::storage::detail {
 namespace {
 
-/// A walk over one family on disk, bounded by RocksDB. Iterators over `index` are borrowed from the
-/// pool where the view's files are those of others.
+/// The families whose iterators are pooled.
+bool is_pooled(Family family) {
+    return family == Family::kItems || family == Family::kIds || family == Family::kIndex;
+}
+
+/// A walk over one family on disk, bounded by RocksDB. Iterators are borrowed from the pool where
+/// the view shows what another one has shown.
 class DiskCursor final : public Cursor {
 public:
     DiskCursor(std::shared_ptr<const ViewImpl> view, const ViewImpl::Range& range)
         : view_(std::move(view)),
           database_(view_->database()),
           budget_(range.budget),
-          pooled_(range.family == Family::kIndex && view_->index_files().generation != 0 &&
+          pooled_(is_pooled(range.family) && view_->index_files().generation != 0 &&
                   !range.end.empty()),
           forward_(range.direction == Direction::kForward) {
         if (budget_ != nullptr && !budget_->spend(kSearchSteps)) return;
@@ -31,7 +36,7 @@ public:
     }
     ~DiskCursor() override {
         if (pooled_ && source_ != nullptr && iterator_->status().ok())
-            database_.index_iterators().give_back(std::move(source_));
+            database_.iterators().give_back(std::move(source_));
     }
     DiskCursor(const DiskCursor&) = delete;
     DiskCursor& operator=(const DiskCursor&) = delete;
@@ -65,9 +70,11 @@ public:
 private:
     void obtain(const ViewImpl::Range& range) {
         // Walking back needs every file, also those without the term.
-        const IteratorKind kind{view_->index_files().generation, range.one_term && forward_,
+        const bool index = range.family == Family::kIndex;
+        const IteratorKind kind{range.family, view_->index_files().generation,
+                                index ? 0 : view_->sequence(), range.one_term && forward_,
                                 budget_ != nullptr};
-        IteratorPool& pool = database_.index_iterators();
+        IteratorPool& pool = database_.iterators();
         stop_counting();
         if (pooled_) source_ = pool.take(kind);
         if (source_ != nullptr) return;

@@ -58,21 +58,30 @@ public:
     }
     void OnCompactionCompleted(rocksdb::DB* /*db*/,
                                const rocksdb::CompactionJobInfo& info) override {
-        if (info.cf_name != family_name(Family::kIndex)) return;
-        const std::lock_guard lock(mutex_);
-        if (files_changed_) files_changed_();
+        replaced(info.cf_name);
+    }
+    void OnFlushCompleted(rocksdb::DB* /*db*/, const rocksdb::FlushJobInfo& info) override {
+        replaced(info.cf_name);
     }
     void set(std::function<void(const rocksdb::Status&)> callback) {
         const std::lock_guard lock(mutex_);
         callback_ = std::move(callback);
     }
-    /// Called when files of `index` have been replaced by others.
+    /// Called when files or memtables of families with pooled iterators have been replaced.
     void on_files_changed(std::function<void()> callback) {
         const std::lock_guard lock(mutex_);
         files_changed_ = std::move(callback);
     }
 
 private:
+    void replaced(const std::string& family) {
+        if (family != family_name(Family::kIndex) && family != family_name(Family::kItems) &&
+            family != family_name(Family::kIds))
+            return;
+        const std::lock_guard lock(mutex_);
+        if (files_changed_) files_changed_();
+    }
+
     std::mutex mutex_;
     std::function<void(const rocksdb::Status&)> callback_;
     std::function<void()> files_changed_;
@@ -208,7 +217,7 @@ Status Database::open_database(const StoreOptions& options) {
     }
     db_.reset(db);
     std::copy(handles.begin(), handles.end(), families_.begin());
-    listener_->on_files_changed([this] { index_iterators_.clear(); });
+    listener_->on_files_changed([this] { iterators_.clear(); });
     return {};
 }
 
@@ -360,7 +369,7 @@ rocksdb::Status Database::close() {
     if (db_ != nullptr) {
         listener_->set(nullptr);
         listener_->on_files_changed(nullptr);
-        index_iterators_.clear();
+        iterators_.clear();
         rocksdb::CancelAllBackgroundWork(db_.get(), true);
         for (rocksdb::ColumnFamilyHandle*& handle : families_) {
             if (handle != nullptr) db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();

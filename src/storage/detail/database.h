@@ -64,7 +64,7 @@ public:
     /// Number of the session's first commit group (check_wal() relies on dense numbers).
     uint64_t first_group_number() const { return first_group_number_; }
     PartitionFilter& filter() const { return *filter_; }
-    IteratorPool& index_iterators() const { return index_iterators_; }
+    IteratorPool& iterators() const { return iterators_; }
     TermColumns& term_columns() const { return *term_columns_; }
 
     /// Held while files are ingested into `index`: their generation changes.
@@ -139,7 +139,7 @@ private:
     std::array<rocksdb::Options, kFamilyCount> table_options_;
     std::unique_ptr<rocksdb::DB> db_;
     std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> families_{};
-    mutable IteratorPool index_iterators_;
+    mutable IteratorPool iterators_;
     std::unique_ptr<TermColumns> term_columns_;
     std::atomic<uint64_t> ingests_begun_{1};
     std::atomic<uint64_t> ingests_done_{1};

@@ -9,12 +9,12 @@ PooledIteratorPtr IteratorPool::take(const IteratorKind& kind) {
     const std::lock_guard lock(mutex_);
     Idle& idle = idle_[slot(kind)];
     if (idle.empty()) return nullptr;
-    if (idle.back()->kind.generation < kind.generation) {
+    if (kind.is_newer_than(idle.back()->kind)) {
         old.swap(idle);
         return nullptr;
     }
     // An older view: what is here may show more than it should.
-    if (idle.back()->kind.generation != kind.generation) return nullptr;
+    if (!idle.back()->kind.shows_the_same_as(kind)) return nullptr;
     PooledIteratorPtr taken = std::move(idle.back());
     idle.pop_back();
     return taken;
@@ -33,13 +33,13 @@ void IteratorPool::give_back(PooledIteratorPtr iterator) {
         return;
     }
     Idle& idle = idle_[slot(iterator->kind)];
-    if (!idle.empty() && idle.back()->kind.generation < iterator->kind.generation) old.swap(idle);
-    const bool older = !idle.empty() && idle.back()->kind.generation > iterator->kind.generation;
+    if (!idle.empty() && iterator->kind.is_newer_than(idle.back()->kind)) old.swap(idle);
+    const bool older = !idle.empty() && idle.back()->kind.is_newer_than(iterator->kind);
     (older || idle.size() >= kIdleMax ? old : idle).push_back(std::move(iterator));
 }
 
 void IteratorPool::clear() {
-    std::array<Idle, 4> old;
+    std::array<Idle, kSlots> old;
     const std::lock_guard lock(mutex_);
     ++epoch_;
     old.swap(idle_);

@@ -10,16 +10,31 @@
 #include <string>
 #include <vector>
 
+#include "storage/keys.h"
+
 namespace orrery::storage::detail {
 
-/// What makes two iterators over `index` interchangeable.
+/// What makes two iterators interchangeable.
 struct IteratorKind {
-    uint64_t generation = 0;   ///< of the files (Database::IndexIngest)
-    bool one_term = false;     ///< asks the filters
-    bool memory_only = false;  ///< reads no file
+    Family family = Family::kIndex;  ///< kItems, kIds or kIndex
+    uint64_t generation = 0;         ///< of the files (Database::IndexIngest)
+    uint64_t sequence = 0;           ///< of the snapshot; 0 for `index`, which has only files
+    bool one_term = false;           ///< asks the filters
+    bool memory_only = false;        ///< reads no file
+    /// Shows what came later. Both numbers only grow.
+    bool is_newer_than(const IteratorKind& other) const {
+        return generation != other.generation ? generation > other.generation
+                                              : sequence > other.sequence;
+    }
+    bool shows_the_same_as(const IteratorKind& other) const {
+        return generation == other.generation && sequence == other.sequence;
+    }
 };
 
 /// An iterator whose bounds can be moved: RocksDB looks at them through the pointers it was given.
+/// It may outlive the snapshot that it was made for: RocksDB takes the sequence number when it
+/// makes the iterator and asks the snapshot later only where ranges were deleted, which the store
+/// never does.
 struct PooledIterator {
     IteratorKind kind;
     uint64_t epoch = 0;
@@ -31,8 +46,8 @@ struct PooledIterator {
 };
 using PooledIteratorPtr = std::unique_ptr<PooledIterator>;
 
-/// Iterators over `index` that nobody uses at the moment: making one costs more than a search.
-/// Internally locked.
+/// Iterators that nobody uses at the moment: making one costs more than a search. Internally
+/// locked.
 class IteratorPool {
 public:
     /// Null: make one.
@@ -40,19 +55,21 @@ public:
     /// Number that a new iterator gets.
     uint64_t epoch() const;
     void give_back(PooledIteratorPtr iterator);
-    /// The files have changed: iterators made before would keep the old ones alive.
+    /// Files or memtables have been replaced: iterators made before would keep the old ones alive.
     void clear();
 
 private:
     static constexpr size_t kIdleMax = 8;  ///< per kind
     using Idle = std::vector<PooledIteratorPtr>;
+    static constexpr size_t kSlots = 4 * 3;
     static size_t slot(const IteratorKind& kind) {
-        return (kind.one_term ? 1U : 0U) | (kind.memory_only ? 2U : 0U);
+        return static_cast<size_t>(kind.family) * 4 + (kind.one_term ? 1U : 0U) +
+               (kind.memory_only ? 2U : 0U);
     }
 
     mutable std::mutex mutex_;
-    uint64_t epoch_ = 0;        // guarded by mutex_
-    std::array<Idle, 4> idle_;  // guarded by mutex_
+    uint64_t epoch_ = 0;             // guarded by mutex_
+    std::array<Idle, kSlots> idle_;  // guarded by mutex_
 };
 
 }  // namespace orrery::storage::detail

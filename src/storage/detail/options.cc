@@ -117,7 +117,11 @@ rocksdb::ColumnFamilyOptions family_options(Family family,
     table.cache_index_and_filter_blocks_with_high_priority = true;
     table.pin_l0_filter_and_index_blocks_in_cache = true;
     // Items are long: every one is found by bisection, and scans change blocks less often.
-    if (family == Family::kItems) table.block_restart_interval = 1;
+    if (family == Family::kItems) {
+        table.block_restart_interval = 1;
+        // A bisection would touch an item per step; a hash leads to the one that is looked for.
+        table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
+    }
     if (shape.point_reads) {
         // Most keys that are asked for are not among the latest: they are told apart without a
         // search.
