@@ -31,7 +31,7 @@ test('partitions, heat, largest keys and the bill are those of the container', a
   await accessible(page);
 });
 
-test('autoscale follows the load, and a partition is split with a button', { patience: 60_000 }, async (page) => {
+test('autoscale follows the load, partitions are split and merged with buttons', { patience: 60_000 }, async (page) => {
   await rest('POST', ['dbs', 'server', 'colls'], {
     body: { id: 'auto', partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 } },
     headers: { 'x-ms-cosmos-offer-autopilot-settings': '{"maxThroughput":4000}' },
@@ -55,6 +55,19 @@ test('autoscale follows the load, and a partition is split with a button', { pat
   await page.getByRole('heading', { name: '2 physical partitions' }).waitFor();
   await page.getByText('split of 0 into 1 and 2').waitFor();
   assert.equal((await rest('GET', ['dbs', 'server', 'colls', 'auto', 'pkranges'])).body.PartitionKeyRanges.length, 2);
+  await page.getByLabel('Choose range 1').check();
+  await page.getByLabel('Choose range 2').check();
+  await page.getByRole('button', { name: 'Merge…' }).click();
+  await page.getByRole('dialog').getByRole('columnheader', { name: 'Keys from' }).waitFor();
+  await shot(page, 'merge');
+  await accessible(page);
+  await page.getByRole('dialog').getByRole('button', { name: 'Merge', exact: true }).click();
+  await page.getByRole('heading', { name: '1 physical partition', exact: true }).waitFor();
+  await page.getByText('merge of 1 and 2 into 3').waitFor();
+  const { body } = await rest('GET', ['dbs', 'server', 'colls', 'auto', 'pkranges']);
+  assert.deepEqual(body.PartitionKeyRanges.map((range) => range.parents), [['0', '1', '2']]);
+  const all = await rest('GET', ['dbs', 'server', 'colls', 'auto', 'docs'], { headers: { 'x-ms-max-item-count': '-1' } });
+  assert.equal(all.body.Documents.length, 30);
 });
 
 test('the change feed shows writes as they happen', { skip: feed ? false : 'the server has no change feed' }, async (page) => {
