@@ -85,18 +85,31 @@ cat >"$work/metering.json" <<'JSON'
 {"databases":[{"id":"bench","containers":[{"id":"items","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},
  "autoscaleMaxThroughput":1000000}]}]}
 JSON
-for turn in 1 2 3; do
-    for system in orrery-unmetered orrery-metered; do
-        throttling=()
-        [ $system = orrery-metered ] || throttling=(--unthrottled)
-        start_orrery --data "$work/metering" --init "$work/metering.json" "${throttling[@]}"
-        orrery load $hot
-        settle "$orrery_pid"
-        orrery_run --system $system --items $hot run read
-        orrery_run --system $system --items $hot --first $hot run create
-        stop_orrery
-        rm -rf "$work/metering"
+# Both servers are there all the time and work in short turns, first this one, then that one: what else the machine does
+# changes from second to second and falls on both.
+declare -A metering_pid metering_port
+for system in orrery-unmetered orrery-metered; do
+    throttling=()
+    [ $system = orrery-metered ] || throttling=(--unthrottled)
+    start_orrery --data "$work/$system" --init "$work/metering.json" "${throttling[@]}"
+    metering_pid[$system]=$orrery_pid metering_port[$system]=$orrery_port
+    orrery load $hot
+    settle "$orrery_pid"
+done
+for turn in $(seq 12); do
+    order="orrery-unmetered orrery-metered"
+    if ((turn % 2)); then order="orrery-metered orrery-unmetered"; fi
+    for workload in read create; do
+        for system in $order; do
+            orrery_pid=${metering_pid[$system]} orrery_port=${metering_port[$system]}
+            orrery_run --seconds 1 --system "$system" --items $hot --first $((turn * 10000000)) run $workload
+        done
     done
+done
+for system in orrery-unmetered orrery-metered; do
+    orrery_pid=${metering_pid[$system]}
+    stop_orrery
+    rm -rf "${work:?}/$system"
 done
 throttling=(--unthrottled)
 
