@@ -47,6 +47,9 @@ public:
 std::unique_ptr<Cursor> scan_term(const View& view, std::string_view begin, std::string_view end,
                                   Direction direction = Direction::kForward);
 
+/// A cost that term_counts() never finds worth it.
+constexpr uint64_t kOnlyIfInMemory = INT64_MAX;
+
 /// Entries per term in [begin, end) (an empty end: no bound) of a path. `path`: partition and path
 /// hash; its keys end with docrefs of `docref_bytes` bytes. nullopt when that is not in memory and
 /// not yet worth being put there: it is once the entries given to note_walk() are more than `cost`,

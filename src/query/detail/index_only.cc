@@ -108,9 +108,14 @@ struct PageRun::IndexOnly {
                                                            const index::TermRange& range) const {
         if (!segment.whole_partition || !expired.empty())
             return std::optional<storage::TermCounts>();
+        const auto counts = [&](uint64_t cost) {
+            return storage::term_counts(*request.view, path_prefix(hash),
+                                        segment.scope.docref_bytes, range.begin, range.end, cost);
+        };
+        TRY(auto known, counts(storage::kOnlyIfInMemory));
+        if (known) return known;
         TRY(const uint64_t cost, items());
-        return storage::term_counts(*request.view, path_prefix(hash), segment.scope.docref_bytes,
-                                    range.begin, range.end, std::max<uint64_t>(cost, 1));
+        return counts(std::max<uint64_t>(cost, 1));
     }
 };
 
