@@ -281,7 +281,8 @@ ItemUse ItemSamples::use() const {
     for (const auto& [name, type] : types_) out.types.push_back(type);
     for (const Known& known : versions_) {
         const auto seconds = static_cast<double>(known.last_seconds - known.first_seconds);
-        if (known.versions < 3 || seconds < 60 || known.bytes <= known.first_bytes) continue;
+        // What grows within minutes is being built, not growing.
+        if (known.versions < 3 || seconds < 3600 || known.bytes <= known.first_bytes) continue;
         const double per_day =
             static_cast<double>(known.bytes - known.first_bytes) / seconds * 86'400;
         if (per_day > out.growth_bytes_per_day) {

@@ -331,7 +331,8 @@ void judge_full_key(const Observation& of, const Thresholds& limits, Judgement& 
     for (const auto& key : of.storage_keys->largest) {
         const auto bytes = static_cast<double>(key.bytes);
         double per_day = 0;
-        if (of.keys && of.keys->seconds > 0)
+        if (of.keys && of.keys->seconds > 0 &&
+            of.keys->seconds >= limits.forecast_hours_seen * 3600)
             for (const auto& use : of.keys->top)
                 if (use.key == key.key)
                     per_day = use.grown_bytes / of.keys->seconds * kSecondsPerDay;

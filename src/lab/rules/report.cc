@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/clock.h"
 #include "lab/described.h"
@@ -30,6 +32,35 @@ std::string number(double value) {
     const size_t first = out.starts_with('-') ? 1 : 0;
     for (size_t at = point; at > first + 3; at -= 3) out.insert(at - 3, 1, ',');
     return out;
+}
+
+/// "largestKeyBytes" as people write it; a unit that follows is not said twice.
+std::string words(std::string_view name, std::string_view unit) {
+    std::string out;
+    for (const char c : name) {
+        if (c < 'A' || c > 'Z') {
+            out += c;
+            continue;
+        }
+        out += ' ';
+        out += static_cast<char>(c - 'A' + 'a');
+    }
+    if (!unit.empty() && out.ends_with(fmt::format(" {}", unit)))
+        out.resize(out.size() - unit.size() - 1);
+    return out;
+}
+
+std::string amount(double value, std::string_view unit) {
+    if (unit == "bytes") return size_text(value);
+    return unit.empty() ? number(value) : fmt::format("{} {}", number(value), unit);
+}
+
+std::string duration(double seconds) {
+    constexpr std::array<std::pair<double, const char*>, 4> kUnits = {
+        {{86'400, "days"}, {3600, "hours"}, {60, "minutes"}, {1, "seconds"}}};
+    for (const auto& [length, name] : kUnits)
+        if (seconds >= 2 * length) return fmt::format("{:.0f} {}", seconds / length, name);
+    return "a second";
 }
 
 std::string saving_text(const Finding& finding) {
@@ -94,7 +125,8 @@ std::string bars_svg(const FindingChart& chart) {
         const double value = chart.series.empty() || i >= chart.series[0].values.size()
                                  ? 0
                                  : chart.series[0].values[i];
-        rows += fmt::format(R"(<text x="{:.1f}" y="{}">{}</text>)", x + 6, y + 15, number(value));
+        rows += fmt::format(R"(<text x="{:.1f}" y="{}">{}</text>)", x + 6, y + 15,
+                            chart.unit == "bytes" ? size_text(value) : number(value));
         y += kRow;
     }
     return fmt::format(R"(<svg viewBox="0 0 680 {0}" role="img" aria-label="{1}">{2}</svg>)", y + 4,
@@ -112,20 +144,25 @@ std::string lines_svg(const FindingChart& chart) {
         for (size_t i = 0; i < values.size(); ++i)
             points +=
                 fmt::format("{:.1f},{:.1f} ",
-                            50 + (values.size() < 2 ? 0
-                                                    : 600.0 * static_cast<double>(i) /
-                                                          static_cast<double>(values.size() - 1)),
-                            150 - values[i] / top * 140);
+                            values.size() < 2 ? 0
+                                              : 670.0 * static_cast<double>(i) /
+                                                    static_cast<double>(values.size() - 1),
+                            170 - values[i] / top * 140);
         body += fmt::format(R"(<polyline class="l{}" points="{}"/>)", s % 4, points);
-        body += fmt::format(R"(<text class="t{}" x="{}" y="176">{}</text>)", s % 4,
-                            50 + static_cast<int>(s) * 150, escaped(chart.series[s].name));
+        // The legend: a stroke of the line's colour and its name.
+        const int x = static_cast<int>(s) * 160;
+        body += fmt::format(
+            R"(<rect class="s{}" x="{}" y="205" width="16" height="3"/><text x="{}" y="211">{}</text>)",
+            s % 4, x, x + 22, escaped(chart.series[s].name));
     }
+    body += R"(<line class="axis" x1="0" y1="170" x2="670" y2="170"/>)";
+    body += R"(<line class="axis" x1="0" y1="30" x2="670" y2="30"/>)";
+    body += fmt::format(R"(<text x="0" y="22">{}</text>)", amount(top, chart.unit));
     if (!chart.labels.empty())
         body += fmt::format(
-            R"(<text x="650" y="164" text-anchor="end">{}</text><text x="50" y="164">{}</text>)",
+            R"(<text x="670" y="187" text-anchor="end">{}</text><text x="0" y="187">{}</text>)",
             escaped(chart.labels.back()), escaped(chart.labels.front()));
-    body += fmt::format(R"(<text x="44" y="14" text-anchor="end">{}</text>)", number(top));
-    return fmt::format(R"(<svg viewBox="0 0 680 182" role="img" aria-label="{}">{}</svg>)",
+    return fmt::format(R"(<svg viewBox="0 0 680 218" role="img" aria-label="{}">{}</svg>)",
                        escaped(chart.title), body);
 }
 
@@ -166,7 +203,7 @@ h3{margin:0 0 .5rem;overflow-wrap:anywhere}pre{overflow:auto;border:1px solid va
 .critical,.high{color:#c62f2f}.medium{color:#b26a00}.low,.info{color:var(--mut)}
 @media(prefers-color-scheme:dark){.critical,.high{color:#ff8a80}.medium{color:#ffb454}}
 svg{width:100%;max-width:680px;font:12px system-ui}svg text{fill:var(--mut)}.s0{fill:var(--a)}.s1{fill:var(--b)}.s2{fill:#7a5af8}.s3{fill:#12a150}
-polyline{fill:none;stroke-width:2}.l0{stroke:var(--a)}.l1{stroke:var(--b)}.l2{stroke:#7a5af8}.l3{stroke:#12a150}
+polyline{fill:none;stroke-width:2}.axis{stroke:var(--line)}.l0{stroke:var(--a)}.l1{stroke:var(--b)}.l2{stroke:#7a5af8}.l3{stroke:#12a150}
 table{border-collapse:collapse}td{padding:.1rem 1rem .1rem 0}td:last-child{text-align:right;font-variant-numeric:tabular-nums}
 )";
 
@@ -179,8 +216,8 @@ void finding_html(std::string& out, const Finding& finding) {
                            chart_svg(*finding.chart));
     out += "<table>";
     for (const auto& fact : finding.facts)
-        out += fmt::format("<tr><td>{}</td><td>{} {}</td></tr>", escaped(fact.name),
-                           number(fact.value), escaped(fact.unit));
+        out += fmt::format("<tr><td>{}</td><td>{}</td></tr>", escaped(words(fact.name, fact.unit)),
+                           escaped(amount(fact.value, fact.unit)));
     out += fmt::format("</table><p><b>Change:</b> {}</p>", escaped(finding.change.text));
     for (const auto& code : {finding.change.json, finding.change.query})
         if (!code.empty()) out += fmt::format("<pre>{}</pre>", escaped(code));
@@ -293,9 +330,9 @@ std::string report_markdown(const Report& report) {
     std::string out = "# Design report\n\n";
     for (const auto& container : report.containers) {
         const auto findings = ranked(container);
-        out += fmt::format("## {} / {}\n\nObserved for {:.1f} hours; {} finding{}.\n\n",
+        out += fmt::format("## {} / {}\n\nObserved for {}; {} finding{}.\n\n",
                            container.observation.database, container.observation.container,
-                           container.observation.observed_seconds / 3600, findings.size(),
+                           duration(container.observation.observed_seconds), findings.size(),
                            findings.size() == 1 ? "" : "s");
         for (const auto* finding : findings) {
             out += fmt::format("### {}. {} ({})\n\n{}\n\n", finding->rule,
@@ -303,7 +340,8 @@ std::string report_markdown(const Report& report) {
                                finding->summary);
             out += "| evidence | |\n|---|---:|\n";
             for (const auto& fact : finding->facts)
-                out += fmt::format("| {} | {} {} |\n", fact.name, number(fact.value), fact.unit);
+                out += fmt::format("| {} | {} |\n", words(fact.name, fact.unit),
+                                   amount(fact.value, fact.unit));
             out += fmt::format("\n**Change.** {}\n", finding->change.text);
             if (!finding->change.json.empty())
                 out += fmt::format("\n```json\n{}\n```\n", finding->change.json);
@@ -327,10 +365,10 @@ std::string report_html(const Report& report) {
         kStyle, format_http_date(report.made_seconds), dollars(report.saved_month()));
     for (const auto& container : report.containers) {
         const auto findings = ranked(container);
-        out += fmt::format("<h2>{} / {}</h2><p>Observed for {:.1f} hours.{}</p>",
+        out += fmt::format("<h2>{} / {}</h2><p>Observed for {}.{}</p>",
                            escaped(container.observation.database),
                            escaped(container.observation.container),
-                           container.observation.observed_seconds / 3600,
+                           duration(container.observation.observed_seconds),
                            findings.empty() ? " Nothing was found." : "");
         for (const auto* finding : findings) finding_html(out, *finding);
         std::string missing;

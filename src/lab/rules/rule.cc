@@ -68,6 +68,7 @@ void describe_thresholds(V& v, Thresholds& t) {
     v.field("newestWrites", t.newest_writes);
     v.field("keyFullShare", t.key_full_share);
     v.field("forecastDays", t.forecast_days);
+    v.field("forecastHoursSeen", t.forecast_hours_seen);
     v.field("whaleShare", t.whale_share);
     v.field("whaleTimesP95", t.whale_times_p95);
     v.field("secondLevelShare", t.second_level_share);

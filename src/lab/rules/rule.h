@@ -31,6 +31,7 @@ struct Thresholds {
     double newest_writes = 0.8;
     double key_full_share = 0.7;
     double forecast_days = 90;
+    double forecast_hours_seen = 1;  ///< growth over less than this says nothing about months
     double whale_share = 0.2;
     double whale_times_p95 = 10;
     double second_level_share = 0.5;
