@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "base/clock.h"
@@ -47,12 +48,21 @@ std::string words(std::string_view name, std::string_view unit) {
     }
     if (!unit.empty() && out.ends_with(fmt::format(" {}", unit)))
         out.resize(out.size() - unit.size() - 1);
+    if (out == "ru" || out.ends_with(" ru")) out.replace(out.size() - 2, 2, "RU");
+    if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
     return out;
 }
 
 std::string amount(double value, std::string_view unit) {
     if (unit == "bytes") return size_text(value);
+    if (unit == "share") return fmt::format("{:.0f} %", 100 * value);
     return unit.empty() ? number(value) : fmt::format("{} {}", number(value), unit);
+}
+
+std::string amount(const Fact& fact) {
+    const bool share =
+        fact.name.starts_with("share") || fact.name.find("Share") != std::string::npos;
+    return amount(fact.value, fact.unit.empty() && share ? "share" : fact.unit);
 }
 
 std::string duration(double seconds) {
@@ -125,8 +135,10 @@ std::string bars_svg(const FindingChart& chart) {
         const double value = chart.series.empty() || i >= chart.series[0].values.size()
                                  ? 0
                                  : chart.series[0].values[i];
-        rows += fmt::format(R"(<text x="{:.1f}" y="{}">{}</text>)", x + 6, y + 15,
-                            chart.unit == "bytes" ? size_text(value) : number(value));
+        rows +=
+            fmt::format(R"(<text x="{:.1f}" y="{}">{}</text>)", x + 6, y + 15,
+                        chart.unit == "bytes" || chart.unit == "share" ? amount(value, chart.unit)
+                                                                       : number(value));
         y += kRow;
     }
     return fmt::format(R"(<svg viewBox="0 0 680 {0}" role="img" aria-label="{1}">{2}</svg>)", y + 4,
@@ -142,12 +154,11 @@ std::string lines_svg(const FindingChart& chart) {
         std::string points;
         const auto& values = chart.series[s].values;
         for (size_t i = 0; i < values.size(); ++i)
-            points +=
-                fmt::format("{:.1f},{:.1f} ",
-                            values.size() < 2 ? 0
-                                              : 670.0 * static_cast<double>(i) /
-                                                    static_cast<double>(values.size() - 1),
-                            170 - values[i] / top * 140);
+            points += fmt::format("{:.1f},{:.1f} ",
+                                  values.size() < 2 ? 0
+                                                    : 670.0 * static_cast<double>(i) /
+                                                          static_cast<double>(values.size() - 1),
+                                  170 - values[i] / top * 140);
         body += fmt::format(R"(<polyline class="l{}" points="{}"/>)", s % 4, points);
         // The legend: a stroke of the line's colour and its name.
         const int x = static_cast<int>(s) * 160;
@@ -217,7 +228,7 @@ void finding_html(std::string& out, const Finding& finding) {
     out += "<table>";
     for (const auto& fact : finding.facts)
         out += fmt::format("<tr><td>{}</td><td>{}</td></tr>", escaped(words(fact.name, fact.unit)),
-                           escaped(amount(fact.value, fact.unit)));
+                           escaped(amount(fact)));
     out += fmt::format("</table><p><b>Change:</b> {}</p>", escaped(finding.change.text));
     for (const auto& code : {finding.change.json, finding.change.query})
         if (!code.empty()) out += fmt::format("<pre>{}</pre>", escaped(code));
@@ -340,8 +351,7 @@ std::string report_markdown(const Report& report) {
                                finding->summary);
             out += "| evidence | |\n|---|---:|\n";
             for (const auto& fact : finding->facts)
-                out += fmt::format("| {} | {} |\n", words(fact.name, fact.unit),
-                                   amount(fact.value, fact.unit));
+                out += fmt::format("| {} | {} |\n", words(fact.name, fact.unit), amount(fact));
             out += fmt::format("\n**Change.** {}\n", finding->change.text);
             if (!finding->change.json.empty())
                 out += fmt::format("\n```json\n{}\n```\n", finding->change.json);
