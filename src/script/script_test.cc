@@ -225,6 +225,29 @@ TEST(Script, WhatCannotEndWellEnds) {
                          .status.ok());
 }
 
+TEST(Script, CallsThatNothingCouldInterruptAreRefused) {
+    const std::string marks = "'\\u0301\\u0323'.repeat(1 << 18)";
+    const std::string search = "'x'.repeat(1 << 21)";
+    const std::string sought = "('x'.repeat(1 << 20) + 'y')";
+    for (const std::string& call :
+         {marks + ".normalize('NFD')", marks + ".localeCompare('a')",
+          "'a'.localeCompare(" + marks + ")", search + ".indexOf(" + sought + ")",
+          search + ".lastIndexOf(" + sought + ")", search + ".includes(" + sought + ")",
+          search + ".split(" + sought + ")", search + ".replace(" + sought + ", '')",
+          search + ".replaceAll(" + sought + ", '')"})
+        EXPECT_THAT(body_of("function () { " + call + "; }"), HasSubstr("RangeError: a text "))
+            << call;
+    EXPECT_EQ(
+        value_of(
+            "['abcabc'.indexOf('c', 3), 'abcabc'.lastIndexOf('c', 4), 'abc'.includes('bc'), "
+            "'a,b,c'.split(',', 2), 'aa'.replace('a', (m) => m + 1), 'aa'.replaceAll(/a/g, 'b'), "
+            "'\\u0065\\u0301'.normalize() === '\\u00e9', 'a'.localeCompare('b'), "
+            "('e\\u0301'.repeat(5000)).normalize().length, "
+            "'x'.repeat(1 << 21).indexOf('x'.repeat(1 << 14)), ''.split.length, "
+            "'x'.indexOf.name]"),
+        R"([5,2,true,["a","b"],"a1a","bb",true,-1,5000,0,2,"indexOf"])");
+}
+
 TEST(Script, RecursionEnds) {
     EXPECT_THAT(body_of("function f() { (function g() { g(); })(); }"),
                 HasSubstr("too much recursion"));
