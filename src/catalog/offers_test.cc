@@ -138,6 +138,14 @@ TEST_F(OfferTest, ReplaceAutoscale) {
     ASSERT_TRUE(policy.ok()) << message_of(policy);
     EXPECT_EQ((*policy)->autoscale_max, 6'000);
     EXPECT_EQ((*policy)->increment_percent, 9);
+    for (std::string_view bad : {R"({"maxThroughput":6000,"foo":1})", R"({"autoUpgradePolicy":5})",
+                                 R"({"autoUpgradePolicy":{"throughputPolicy":5}})",
+                                 R"({"autoUpgradePolicy":{"other":{}}})",
+                                 R"({"autoUpgradePolicy":{"throughputPolicy":{"percent":5}}})"})
+        EXPECT_EQ(code_of(replace(
+                      offer, R"({"content":{"offerAutopilotSettings":)" + std::string(bad) + "}}")),
+                  "400")
+            << bad;
 }
 
 /// An autoscale container may hold a tenth of its maximum in GB; beyond, the maximum rises.
@@ -206,7 +214,9 @@ TEST_F(OfferTest, BodiesAreChecked) {
           R"({"content":{"offerThroughput":500,"offerIsRUPerMinuteThroughputEnabled":true}})",
           R"({"content":{"offerAutopilotSettings":5}})",
           R"({"content":{"offerAutopilotSettings":{}}})",
-          R"({"content":{"offerAutopilotSettings":{"maxThroughput":"x"}}})"})
+          R"({"content":{"offerAutopilotSettings":{"maxThroughput":"x"}}})",
+          R"({"content":{"offerThroughput":500,"offerIsRUPerMinuteThroughputEnabled":"x"}})",
+          R"({"content":{"offerThroughput":500,"throughputBuckets":[]}})"})
         EXPECT_EQ(code_of(replace(offer, bad)), "400") << bad;
     EXPECT_EQ(code_of(replace(offer, "{}")), "ok");
     EXPECT_EQ(account_->find_offer(offer->rid)->manual, 400);

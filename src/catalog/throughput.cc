@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/limits.h"
+#include "catalog/autoscale_settings.h"
 #include "catalog/names.h"
 
 namespace orrery::catalog {
@@ -43,11 +44,6 @@ Status check_autoscale(int64_t value) {
     return {};
 }
 
-Error bad_member(std::string_view name, std::string_view expected) {
-    return errors::bad_request(
-        fmt::format("The member '{}' of the offer must be {}.", name, expected));
-}
-
 std::string_view without_slashes(std::string_view link) {
     while (!link.empty() && link.front() == '/') link.remove_prefix(1);
     while (!link.empty() && link.back() == '/') link.remove_suffix(1);
@@ -63,31 +59,22 @@ Status check_identity(const json::Value& body, const Offer& stored) {
     };
     for (std::string_view name : {"id", "_rid"})
         if (differs(name, stored.rid))
-            return Status(bad_member(name, fmt::format("'{}'", stored.rid)));
+            return Status(bad_offer_member(name, fmt::format("'{}'", stored.rid)));
     if (differs("offerResourceId", stored.resource_rid))
-        return Status(bad_member("offerResourceId", fmt::format("'{}'", stored.resource_rid)));
-    if (differs("offerVersion", "V2")) return Status(bad_member("offerVersion", "'V2'"));
+        return Status(
+            bad_offer_member("offerResourceId", fmt::format("'{}'", stored.resource_rid)));
+    if (differs("offerVersion", "V2")) return Status(bad_offer_member("offerVersion", "'V2'"));
     return {};
 }
 
 Status read_autopilot(const json::Value& settings, const Offer& stored, ThroughputRequest& out) {
-    if (!settings.is_object())
-        return Status(bad_member("content.offerAutopilotSettings", "an object"));
-    const json::Value maximum = settings.member("maxThroughput");
-    out.autoscale_max = is_absent(maximum) ? stored.autoscale_max : integral(maximum);
+    TRY(const AutoscaleSettings read,
+        read_autoscale_settings(settings, "content.offerAutopilotSettings"));
+    out.autoscale_max = read.max ? read.max : stored.autoscale_max;
     if (!out.autoscale_max)
-        return Status(bad_member("content.offerAutopilotSettings.maxThroughput", "an integer"));
-    const json::Value upgrade = settings.member("autoUpgradePolicy");
-    if (is_absent(upgrade)) {
-        out.increment_percent = stored.increment_percent;
-        return {};
-    }
-    const json::Value percent = upgrade.member("throughputPolicy").member("incrementPercent");
-    out.increment_percent = integral(percent);
-    if (!out.increment_percent && !is_absent(percent))
-        return Status(bad_member(
-            "content.offerAutopilotSettings.autoUpgradePolicy.throughputPolicy.incrementPercent",
-            "an integer"));
+        return Status(
+            bad_offer_member("content.offerAutopilotSettings.maxThroughput", "an integer"));
+    out.increment_percent = read.has_upgrade ? read.increment_percent : stored.increment_percent;
     return {};
 }
 
@@ -172,9 +159,12 @@ Result<ThroughputRequest> read_offer_body(const json::Value& body, const Offer& 
     ThroughputRequest out{stored.manual, stored.autoscale_max, stored.increment_percent};
     const json::Value content = body.member("content");
     if (is_absent(content)) return out;
-    if (!content.is_object()) return bad_member("content", "an object");
+    TRY_STATUS(check_offer_members(
+        content, "content",
+        {"offerThroughput", "offerAutopilotSettings", "offerIsRUPerMinuteThroughputEnabled",
+         "offerMinimumThroughputParameters"}));
     const json::Value rate_per_minute = content.member("offerIsRUPerMinuteThroughputEnabled");
-    if (rate_per_minute.is_bool() && rate_per_minute.as_bool())
+    if (!is_absent(rate_per_minute) && !(rate_per_minute.is_bool() && !rate_per_minute.as_bool()))
         return errors::not_supported("offerIsRUPerMinuteThroughputEnabled",
                                      "Provision request units per second.");
     const json::Value autopilot = content.member("offerAutopilotSettings");
@@ -186,7 +176,7 @@ Result<ThroughputRequest> read_offer_body(const json::Value& body, const Offer& 
     const json::Value throughput = content.member("offerThroughput");
     if (is_absent(throughput)) return out;
     const auto manual = integral(throughput);
-    if (!manual) return bad_member("content.offerThroughput", "an integer");
+    if (!manual) return bad_offer_member("content.offerThroughput", "an integer");
     return ThroughputRequest{manual, std::nullopt, std::nullopt};
 }
 

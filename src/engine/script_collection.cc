@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -52,8 +53,8 @@ Result<uint32_t> page_size_of(const json::Value& options) {
     if (size.is_undefined()) return limits::kPageItemsDefault;
     const double wanted = size.is_number() ? size.as_double() : 0;
     if (wanted == -1) return limits::kPageItemsMax;
-    if (!(wanted >= 1))
-        return errors::bad_request("The option 'pageSize' must be -1 or a number from 1 on.");
+    if (!(wanted >= 1) || wanted != std::floor(wanted))
+        return errors::bad_request("The option 'pageSize' must be -1 or a whole number from 1 on.");
     return static_cast<uint32_t>(std::min<double>(wanted, limits::kPageItemsMax));
 }
 
@@ -84,11 +85,16 @@ std::optional<std::string> ScriptCollection::call(std::string_view operation,
     json::Arena arena;
     json::ParseOptions options;
     options.depth_max = limits::kNestingDepthMax + 8;
+    const meter::Charge before = scope_.budget.charge();
     const auto request = json::parse(arguments, arena, options);
-    if (!request.ok()) return error_answer(request.error());
-    auto answer = answer_to(operation, *request);
-    if (!answer.ok()) return error_answer(answer.error());
-    return std::move(answer).value();
+    Result<std::string> answer =
+        request.ok() ? answer_to(operation, *request) : Result<std::string>(request.error());
+    if (answer.ok()) return std::move(answer).value();
+    // What failed before it came to an operation costs what such a request costs.
+    if (operation != "evaluate" && scope_.budget.charge() == before)
+        scope_.budget.add(meter::failure(answer.error().http_status, answer.error().sub_status,
+                                         scope_.engine.pricing(scope_.bill)));
+    return error_answer(answer.error());
 }
 
 Result<std::string> ScriptCollection::answer_to(std::string_view operation,

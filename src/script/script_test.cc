@@ -121,6 +121,24 @@ TEST(Script, ModelCannotBeChanged) {
         R"(["function","function",404])");
 }
 
+TEST(Script, AnswersAreFormedWithoutTheScriptsHelp) {
+    for (std::string_view value : {"undefined", "5", "({request: 5, response: {a: 1}})", "[]",
+                                   "(() => { throw 1; })()", "'text'"}) {
+        const std::string spoil =
+            "Object.prototype.toJSON = String.prototype.toJSON = function () { return " +
+            std::string(value) + "; };";
+        EXPECT_EQ(body_of("function () { __.response.setBody(7); " + spoil + " }"), "7") << value;
+        EXPECT_THAT(body_of("function () { " + spoil + " throw new Error('told'); }"),
+                    HasSubstr("Error: told"))
+            << value;
+        FakeCollection collection;
+        run("function () { " + spoil + " __.readDocument(__.getAltLink() + '/docs/i'); }", "[]",
+            &collection);
+        EXPECT_THAT(collection.calls, testing::ElementsAre(testing::StartsWith("read {\"id\":")))
+            << value;
+    }
+}
+
 TEST(Script, ThrownIsTold) {
     EXPECT_THAT(body_of("function () { throw new Error('no luck'); }"),
                 HasSubstr("Exception = Error: no luck\r\nStack trace: "));
@@ -207,6 +225,29 @@ TEST(Script, WhatCannotEndWellEnds) {
                          .status.ok());
 }
 
+TEST(Script, CallsThatNothingCouldInterruptAreRefused) {
+    const std::string marks = "'\\u0301\\u0323'.repeat(1 << 18)";
+    const std::string search = "'x'.repeat(1 << 21)";
+    const std::string sought = "('x'.repeat(1 << 20) + 'y')";
+    for (const std::string& call :
+         {marks + ".normalize('NFD')", marks + ".localeCompare('a')",
+          "'a'.localeCompare(" + marks + ")", search + ".indexOf(" + sought + ")",
+          search + ".lastIndexOf(" + sought + ")", search + ".includes(" + sought + ")",
+          search + ".split(" + sought + ")", search + ".replace(" + sought + ", '')",
+          search + ".replaceAll(" + sought + ", '')"})
+        EXPECT_THAT(body_of("function () { " + call + "; }"), HasSubstr("RangeError: a text "))
+            << call;
+    EXPECT_EQ(
+        value_of(
+            "['abcabc'.indexOf('c', 3), 'abcabc'.lastIndexOf('c', 4), 'abc'.includes('bc'), "
+            "'a,b,c'.split(',', 2), 'aa'.replace('a', (m) => m + 1), 'aa'.replaceAll(/a/g, 'b'), "
+            "'\\u0065\\u0301'.normalize() === '\\u00e9', 'a'.localeCompare('b'), "
+            "('e\\u0301'.repeat(5000)).normalize().length, "
+            "'x'.repeat(1 << 21).indexOf('x'.repeat(1 << 14)), ''.split.length, "
+            "'x'.indexOf.name]"),
+        R"([5,2,true,["a","b"],"a1a","bb",true,-1,5000,0,2,"indexOf"])");
+}
+
 TEST(Script, RecursionEnds) {
     EXPECT_THAT(body_of("function f() { (function g() { g(); })(); }"),
                 HasSubstr("too much recursion"));
@@ -261,7 +302,9 @@ TEST(Script, SyntaxErrorsHaveAPlace) {
     EXPECT_THAT(error("function () {\n  let a = 1;\n  let b = = 2;\n}"),
                 HasSubstr("at line 3, column 11"));
     EXPECT_THAT(error("function f() {}\nfunction g( {}"), HasSubstr("at line 2"));
-    EXPECT_THAT(error("function () { return 1"), HasSubstr("400 "));
+    EXPECT_THAT(error("function () { return 1"), HasSubstr("ends too early at line 1, column 23"));
+    EXPECT_THAT(error("function () {\n  return 'é'\n"),
+                HasSubstr("ends too early at line 2, column 13"));
     EXPECT_THAT(error("not javascript at all"), HasSubstr("no function"));
     EXPECT_THAT(error("not a function"), HasSubstr("at line 1, column 5"));
     EXPECT_THAT(error(""), HasSubstr("at line "));
@@ -315,14 +358,27 @@ TEST(ScriptCollectionCalls, PassOptionsAndDeliverLater) {
 TEST(ScriptCollectionCalls, LinksAreChecked) {
     FakeCollection collection;
     for (std::string_view call :
-         {"__.createDocument('dbs/x/colls/y', {})", "__.createDocument(undefined, {})",
-          "__.readDocument('dbs/d/colls/c')", "__.readDocument('dbs/d/colls/c/docs/a/b')",
-          "__.deleteDocument(__.getAltLink())", "__.queryDocuments(__.getAltLink(), 5)",
+         {"__.createDocument('dbs/x/colls/y', {})",
+          "__.createDocument(undefined, {})",
+          "__.readDocument('dbs/d/colls/c')",
+          "__.readDocument('dbs/d/colls/c/docs/a/b')",
+          "__.deleteDocument(__.getAltLink())",
+          "__.queryDocuments(__.getAltLink(), 5)",
           "__.createDocument(__.getAltLink(), 'no json')",
           "__.createDocument(__.getAltLink(), [1])",
           "__.createDocument(__.getAltLink(), {}, {unknown: 1})",
-          "__.createDocument(__.getAltLink(), {}, {}, 5)", "__.request.setBody(1)",
-          "__.request.setValue('x-ms-a', 1)", "__.response.setValue('nope', 1)"})
+          "__.createDocument(__.getAltLink(), {}, {}, 5)",
+          "__.createDocument(__.getAltLink(), {}, {constructor: 1})",
+          "__.createDocument(__.getAltLink(), {}, {disableAutomaticIdGeneration: 'yes'})",
+          "__.replaceDocument(__.getAltLink() + '/docs/i', {}, {etag: 5})",
+          "__.deleteDocument(__.getAltLink() + '/docs/i', {etag: {}})",
+          "__.readDocument(__.getAltLink() + '/docs/i', {ifNoneMatch: 5})",
+          "__.queryDocuments(__.getAltLink(), 'SELECT * FROM c', {continuation: 5})",
+          "__.readDocuments(__.getAltLink(), {pageSize: '5'})",
+          "__.filter(() => true, {continuation: 5})",
+          "__.request.setBody(1)",
+          "__.request.setValue('x-ms-a', 1)",
+          "__.response.setValue('nope', 1)"})
         EXPECT_THAT(body_of("function () { " + std::string(call) + "; }", "[]", &collection),
                     HasSubstr("error 400"))
             << call;
@@ -387,6 +443,9 @@ TEST(ScriptCollectionCalls, FluentQueries) {
               R"(["b","a"])");
     EXPECT_EQ(query("__.chain().unwind('t', (d, t) => d.id + t).value()"), R"(["a1","a2","b3"])");
     EXPECT_EQ(query("__.unwind((d) => d.t, (d, t) => t, {pageSize: 3})"), "[1,2,3]");
+    EXPECT_EQ(query("__.unwind((d) => new Array(400000).fill(1), (d, t) => t, (e, r) => "
+                    "__.response.setBody(r.length))"),
+              "1200000");
 }
 
 TEST(ScriptTriggers, PreTriggersChangeTheRequest) {

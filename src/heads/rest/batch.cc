@@ -154,6 +154,7 @@ Result<std::string> epk_of(const catalog::Container& container, const BatchItem&
 Result<std::string> bulk_epk(const Call& call, const BatchItem& item,
                              const catalog::PartitionRange* served) {
     const auto& container = *call.container;
+    TRY_STATUS(item.refused.clone());
     if (item.partition_key.empty()) return errors::missing_partition_key();
     TRY(auto epk, epk_of(container, item));
     if (served != nullptr && &container.ranges->of_epk(epk) != served)
@@ -231,6 +232,7 @@ Status batch(const CallPtr& call) {
         TRY(auto key, point_key(*call));
         TRY_STATUS(check_range_id(*call, key.epk));
         for (const auto& item : items) {
+            TRY_STATUS(item.refused.clone());
             TRY_STATUS(authorize_operation(*call, item.operation, key.epk));
             if (item.partition_key.empty()) continue;
             TRY(const std::string own, epk_of(*call->container, item));

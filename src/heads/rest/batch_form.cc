@@ -49,15 +49,13 @@ std::optional<OperationKind> kind_of(std::string_view type) {
     return std::nullopt;
 }
 
-Result<BatchItem> item_of(OperationTexts texts, size_t index, index::GeometrySpace space) {
+Status read_operation(OperationTexts texts, size_t index, index::GeometrySpace space,
+                      partition::ItemOperation& operation) {
     const auto kind = kind_of(texts.type);
     if (!kind)
-        return errors::bad_request(at(index) + "'operationType' is '" + texts.type +
-                                   "'; expected Create, Upsert, Read, Delete, Replace or Patch.");
-    BatchItem item;
-    item.partition_key = std::move(texts.partition_key);
-    item.minimal = texts.minimal;
-    auto& operation = item.operation;
+        return Status(
+            errors::bad_request(at(index) + "'operationType' is '" + texts.type +
+                                "'; expected Create, Upsert, Read, Delete, Replace or Patch."));
     operation.kind = *kind;
     operation.id = std::move(texts.id);
     operation.if_match = std::string(unquoted(texts.if_match));
@@ -65,7 +63,7 @@ Result<BatchItem> item_of(OperationTexts texts, size_t index, index::GeometrySpa
     TRY(operation.directive, indexing_directive(texts.directive));
     const bool takes_body = *kind != OperationKind::kDelete && *kind != OperationKind::kRead;
     if (takes_body && !texts.body)
-        return errors::bad_request(at(index) + "'resourceBody' must be an object.");
+        return Status(errors::bad_request(at(index) + "'resourceBody' must be an object."));
     if (*kind == OperationKind::kPatch) {
         TRY(operation.patch, read_patch(*texts.body, space));
     } else if (takes_body) {
@@ -73,10 +71,18 @@ Result<BatchItem> item_of(OperationTexts texts, size_t index, index::GeometrySpa
     }
     if (!texts.if_none_match.empty() && *kind != OperationKind::kRead &&
         *kind != OperationKind::kCreate)
-        return if_none_match_on_write();
+        return Status(if_none_match_on_write());
     const bool needs_id = *kind != OperationKind::kCreate && *kind != OperationKind::kUpsert;
     if (needs_id && operation.id.empty())
-        return errors::bad_request(at(index) + "'id' is required for " + texts.type + ".");
+        return Status(errors::bad_request(at(index) + "'id' is required for " + texts.type + "."));
+    return {};
+}
+
+BatchItem item_of(OperationTexts texts, size_t index, index::GeometrySpace space) {
+    BatchItem item;
+    item.partition_key = std::move(texts.partition_key);
+    item.minimal = texts.minimal;
+    item.refused = read_operation(std::move(texts), index, space, item.operation);
     return item;
 }
 
@@ -221,10 +227,8 @@ Result<std::vector<BatchItem>> read_batch(const Call& call, BatchForm form) {
     if (all.empty()) return errors::bad_request("A batch needs at least one operation.");
     std::vector<BatchItem> items;
     items.reserve(all.size());
-    for (size_t i = 0; i < all.size(); ++i) {
-        TRY(auto item, item_of(std::move(all[i]), i, call.container->settings->space));
-        items.push_back(std::move(item));
-    }
+    for (size_t i = 0; i < all.size(); ++i)
+        items.push_back(item_of(std::move(all[i]), i, call.container->settings->space));
     return items;
 }
 

@@ -19,9 +19,13 @@ struct BatchItem {
     partition::ItemOperation operation;
     std::string partition_key;  ///< bulk: JSON array text; empty otherwise
     bool minimal = false;
+    /// What is wrong with this operation alone: the end of an atomic batch, and of bulk no more
+    /// than its own answer.
+    Status refused;
 };
 
-/// Reads the operations of a request, in either form. 400 says which one is wrong and why.
+/// Reads the operations of a request, in either form. 400 says which one is not of that form and
+/// why.
 Result<std::vector<BatchItem>> read_batch(const Call& call, BatchForm form);
 
 /// The answer to a batch, written operation by operation.

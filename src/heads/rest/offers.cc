@@ -3,6 +3,7 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "catalog/autoscale_settings.h"
 #include "heads/rest/handlers.h"
 #include "heads/rest/throughput.h"
 #include "json/parse.h"
@@ -119,20 +120,13 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
     if (const auto text = call.headers[HeaderName::kAutopilotSettings]; !text.empty()) {
         json::Arena arena;
         const auto settings = json::parse(text, arena);
-        const json::Value max = settings.ok() ? settings->member("maxThroughput") : json::Value();
-        if (!max.is_int64())
+        if (!settings.ok() || !settings->member("maxThroughput").is_int64())
             return errors::bad_header("x-ms-cosmos-offer-autopilot-settings", text,
                                       R"(a JSON object such as {"maxThroughput":4000})");
-        request.autoscale_max = max.as_int64();
-        const json::Value percent = settings->member("autoUpgradePolicy")
-                                        .member("throughputPolicy")
-                                        .member("incrementPercent");
-        if (percent.is_int64()) {
-            request.increment_percent = percent.as_int64();
-        } else if (!percent.is_undefined() && !percent.is_null()) {
-            return errors::bad_header("x-ms-cosmos-offer-autopilot-settings", text,
-                                      "an integer 'incrementPercent' in its autoUpgradePolicy");
-        }
+        TRY(const auto read,
+            catalog::read_autoscale_settings(*settings, "x-ms-cosmos-offer-autopilot-settings"));
+        request.autoscale_max = read.max;
+        request.increment_percent = read.increment_percent;
     }
     return request;
 }

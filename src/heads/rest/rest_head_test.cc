@@ -257,6 +257,8 @@ TEST_F(RestHeadTest, UnknownAutoscalePolicyIsRefused) {
             R"({"maxThroughput":4000,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":5}}})"),
         201);
     EXPECT_EQ(make("g", "{"), 400);
+    EXPECT_EQ(make("h", R"({"maxThroughput":4000,"autoUpgradePolicy":5})"), 400);
+    EXPECT_EQ(make("i", R"({"maxThroughput":4000,"maximum":5000})"), 400);
 }
 
 TEST_F(RestHeadTest, WhatIsNotOfferedIsRefusedByName) {

@@ -188,6 +188,26 @@ TEST_F(ScriptsTest, ErrorsOfOperationsGoToTheScript) {
     EXPECT_EQ(item("x").status, 404);
 }
 
+TEST_F(ScriptsTest, CallsThatFailArePaidLikeRequests) {
+    const auto charge = [&](const std::string& call) {
+        const Reply ran =
+            run("function () { const l = __.getAltLink(); const say = (e) => "
+                "__.response.setBody(e.number); " +
+                call + "; }");
+        EXPECT_EQ(ran.status, 200) << ran.body;
+        return ran.header("x-ms-request-charge") + " " + ran.body;
+    };
+    EXPECT_EQ(charge("__.createDocument(l, {id: 'y', pk: 'b'}, say)"), "5.60 400");
+    EXPECT_EQ(charge("__.createDocument(l, {id: 'y', pk: 'a', s: '\\ud800'}, say)"), "5.60 400");
+    EXPECT_EQ(charge("__.readDocument(__.getSelfLink() + 'docs/none', say)"), "5.60 404");
+    EXPECT_EQ(charge("__.queryDocuments(l, 'SELECT nonsense FROM', say)"), "5.60 400");
+    EXPECT_EQ(charge("__.queryDocuments(l, 'SELECT * FROM c', {continuation: 'x'}, say)"),
+              "5.60 400");
+    EXPECT_EQ(charge("__.readDocuments(l, {pageSize: 0}, say)"), "5.60 400");
+    EXPECT_EQ(charge("__.readDocuments(l, {pageSize: 1.5}, say)"), "5.60 400");
+    EXPECT_EQ(charge("__.filter((d) => true, {pageSize: 2.5}, say)"), "5.60 400");
+}
+
 TEST_F(ScriptsTest, QueriesAndFeedsInPagesWithinTheKey) {
     for (int i = 0; i < 25; ++i)
         ASSERT_EQ(create_item(R"({"id":"i)" + std::to_string(i) + R"(","pk":"a","n":)" +

@@ -3,7 +3,8 @@
 namespace orrery::script::detail {
 
 // Originals are taken before the script can change them: what a script does to Array.prototype is
-// its own affair, but its answers shall be the right ones.
+// its own affair, but its answers shall be the right ones. What goes to the native side is text
+// made of objects without a prototype, so that no toJSON() of the script's has a say in its form.
 const std::string_view kContextPrelude = R"js((function (native, settingsText) {
 'use strict';
 const {parse, stringify} = JSON;
@@ -27,17 +28,20 @@ function watch(result) {
 }
 function later(callback, values) { waiting[waiting.length] = {callback, values}; }
 
+// `known`: the type of each option.
 function takeOptions(options, callback, known) {
     if (typeof options === 'function' && callback === undefined) { callback = options; options = undefined; }
     if (callback === null) callback = undefined;
     if (callback !== undefined && typeof callback !== 'function') refuse(400, 'The callback must be a function.');
     if (options === undefined || options === null) options = {};
     if (typeof options !== 'object') refuse(400, 'The options must be an object.');
-    const taken = {};
+    const taken = create(null);
     for (const name of keys(options)) {
         if (options[name] === undefined || options[name] === null) continue;
-        if (!known.includes(name))
-            refuse(400, "The option '" + name + "' is not known here. Known are: " + known.join(', ') + '.');
+        const type = known[name];
+        if (type === undefined)
+            refuse(400, "The option '" + name + "' is not known here. Known are: " + keys(known).join(', ') + '.');
+        if (typeof options[name] !== type) refuse(400, "The option '" + name + "' must be a " + type + '.');
         taken[name] = options[name];
     }
     return {options: taken, callback};
@@ -77,7 +81,7 @@ function itemBody(body, options) {
 // True: the operation was carried out, whatever became of it. Its outcome is the callback's, or
 // where there is none an exception.
 function perform(operation, request, callback) {
-    const text = native(operation, stringify(request));
+    const text = native(operation, stringify({__proto__: null, ...request}));
     if (text === undefined) return false;
     const answer = parse(text);
     if (answer.error !== undefined) {
@@ -93,8 +97,12 @@ function perform(operation, request, callback) {
     return true;
 }
 
-const kWrite = ['indexAction', 'disableAutomaticIdGeneration'];
-const kFeed = ['pageSize', 'continuation', 'enableScan', 'enableLowPrecisionOrderBy'];
+const kWrite = {__proto__: null, indexAction: 'string', disableAutomaticIdGeneration: 'boolean'};
+const kUpsert = {__proto__: null, ...kWrite, etag: 'string'};
+const kReplace = {__proto__: null, indexAction: 'string', etag: 'string'};
+const kDelete = {__proto__: null, etag: 'string'};
+const kRead = {__proto__: null, ifNoneMatch: 'string'};
+const kFeed = {__proto__: null, pageSize: 'number', continuation: 'string', enableScan: 'boolean', enableLowPrecisionOrderBy: 'boolean'};
 const kRetired = {number: 400, body: 'Attachments are retired: keep their contents in documents or elsewhere.'};
 function noAttachments(...args) {
     let callback;
@@ -114,12 +122,12 @@ const collection = {
     },
     upsertDocument(link, body, options, callback) {
         collectionLink(link);
-        ({options, callback} = takeOptions(options, callback, [...kWrite, 'etag']));
+        ({options, callback} = takeOptions(options, callback, kUpsert));
         return perform('upsert', {body: itemBody(body, options), options}, callback);
     },
     readDocument(link, options, callback) {
         const item = itemLink(link);
-        ({options, callback} = takeOptions(options, callback, ['ifNoneMatch']));
+        ({options, callback} = takeOptions(options, callback, kRead));
         return perform('read', {...item, options}, callback);
     },
     readDocuments(link, options, callback) {
@@ -137,12 +145,12 @@ const collection = {
     },
     replaceDocument(link, body, options, callback) {
         const item = itemLink(link);
-        ({options, callback} = takeOptions(options, callback, ['indexAction', 'etag']));
+        ({options, callback} = takeOptions(options, callback, kReplace));
         return perform('replace', {...item, body: itemBody(body), options}, callback);
     },
     deleteDocument(link, options, callback) {
         const item = itemLink(link);
-        ({options, callback} = takeOptions(options, callback, ['etag']));
+        ({options, callback} = takeOptions(options, callback, kDelete));
         return perform('delete', {...item, options}, callback);
     },
     createAttachment: noAttachments, upsertAttachment: noAttachments, readAttachment: noAttachments,
@@ -205,7 +213,7 @@ function gather(chain, options, callback) {
     let continuation = options.continuation, values = [], documents = [], reply;
     do {
         const pageSize = whole || wanted === Infinity ? 1000 : wanted - values.length;
-        const text = native('feed', stringify({options: {pageSize, continuation}}));
+        const text = native('feed', stringify({__proto__: null, options: {__proto__: null, pageSize, continuation}}));
         if (text === undefined) return {isAccepted: false};
         reply = parse(text);
         if (reply.error !== undefined) {
@@ -217,7 +225,7 @@ function gather(chain, options, callback) {
         if (whole) { documents.push(...reply.resource); continue; }
         let page = reply.resource;
         for (const step of chain) page = step.run(page);
-        values.push(...page);
+        for (const value of page) values[values.length] = value;
     } while (continuation !== undefined && (whole || values.length < wanted));
     if (whole) {
         values = documents;
@@ -247,7 +255,7 @@ collection.unwind = (inner, result, options, callback) => {
 };
 function spatial(name) {
     return (...args) => {
-        const text = native('evaluate', stringify({function: name, arguments: args}));
+        const text = native('evaluate', stringify({__proto__: null, function: name, arguments: args}));
         if (text === undefined) refuse(408, 'The script has used up its time.');
         const answer = parse(text);
         if (answer.error !== undefined) refuse(answer.error.number, answer.error.body);
@@ -328,7 +336,7 @@ for (const name of keys(globals)) defineProperty(globalThis, name, {value: globa
 
 const kShownMax = 4096;
 function describe(thrown) {
-    const told = {text: 'an exception that cannot be shown', stack: '', number: 0};
+    const told = {__proto__: null, text: 'an exception that cannot be shown', stack: '', number: 0};
     try {
         if (thrown instanceof Error) {
             told.text = String(thrown);
@@ -363,6 +371,7 @@ return {
     },
     finish() {
         return stringify({
+            __proto__: null,
             request: requestBodySet ? stringify(requestBody) ?? null : undefined,
             response: responseSet ? stringify(responseBody) : undefined,
         });

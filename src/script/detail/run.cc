@@ -167,9 +167,11 @@ bool RuntimeImpl::carry_out(Run&, const RunRequest& request, JS::MutableHandleOb
     }
     if (!JS_CallFunctionName(cx_, driver, "finish", JS::HandleValueArray::empty(), &value))
         return false;
-    JS::RootedString string(cx_, value.toString());
     std::string text;
-    if (!to_utf8(cx_, string, text)) return false;
+    if (value.isString()) {
+        JS::RootedString string(cx_, value.toString());
+        if (!to_utf8(cx_, string, text)) return false;
+    }
     json::Arena arena;
     const auto answer = json::parse(text, arena);
     if (!answer.ok()) {

@@ -69,6 +69,16 @@ Mistake take_mistake(JSContext* cx) {
     return mistake;
 }
 
+/// Where a text ends, for one that ends too early.
+Mistake end_of(std::string_view text) {
+    const auto breaks = std::count(text.begin(), text.end(), '\n');
+    const size_t last = text.rfind('\n') + 1;  // 0 without any
+    size_t column = 1;
+    for (const char c : text.substr(last)) column += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    return {"the text ends too early", static_cast<uint32_t>(breaks + 1),
+            static_cast<uint32_t>(column)};
+}
+
 /// " (line 3)" from the innermost frame of a script's own, "name@script:3:14"; empty if there is
 /// none.
 std::string place_in(std::string_view frames) {
@@ -227,6 +237,9 @@ Status RuntimeImpl::compile(std::string_view text, const char* file, Program& pr
     if (program.stencil != nullptr) return {};
     Mistake first = take_mistake(cx_);
     if (first.line == 1 && first.column > 1) --first.column;
+    // The closing bracket is not the script's.
+    const Mistake end = end_of(expression);
+    if (first.line > end.line) first = end;
     program.is_expression = false;
     program.stencil = attempt(text);
     if (program.stencil != nullptr) return {};

@@ -89,6 +89,29 @@ def test_W52_bulk_runs_in_order(container):
     assert answer.json[5]["resourceBody"]["n"] == 2
 
 
+def test_W52_bulk_with_mistakes(container):
+    keyed = {"partitionKey": '["a"]'}
+    eleven = [{"op": "set", "path": "/n", "value": 1}] * 11
+    operations = [
+        {**keyed, **create("1")},
+        {**keyed, "operationType": "Patch", "id": "1", "resourceBody": {"operations": eleven}},
+        {**keyed, "operationType": "Patch", "id": "1", "resourceBody": {"operations": [{"op": "jump", "path": "/n"}]}},
+        {**keyed, "operationType": "Patch", "id": "1", "resourceBody": {"operations": eleven[:1], "condition": "nonsense"}},
+        {**keyed, "operationType": "Replace", "id": "1", "ifNoneMatch": "*", "resourceBody": {"id": "1", "pk": "a"}},
+        {**keyed, "operationType": "Create"},
+        {**keyed, "operationType": "Read"},
+        {**keyed, **create("2"), "indexingDirective": "sometimes"},
+        {**keyed, "operationType": "Patch", "id": "1", "resourceBody": {"operations": eleven[:1]}},
+    ]
+    answer = send("POST", f"{container.path}/docs", operations, {**BULK, "x-ms-documentdb-partitionkeyrangeid": "0"})
+    assert answer.status == 207, answer
+    assert [r["statusCode"] for r in answer.json] == [201, 400, 400, 400, 400, 400, 400, 400, 200], answer
+    assert all(r["message"] and r["requestCharge"] == 1.0 for r in answer.json[1:8]), answer
+    assert container.list().json["_count"] == 1
+    atomic = send("POST", f"{container.path}/docs", operations[-2:], {**ATOMIC, **pk("a")})
+    assert atomic.status == 400, atomic
+
+
 def test_W53_minimal_header(container):
     """How the JavaScript SDK asks for it: once, for the whole request."""
     answer = batch(container, [create("1"), {"operationType": "Read", "id": "1"}], prefer="return=minimal")

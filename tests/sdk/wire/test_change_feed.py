@@ -140,8 +140,15 @@ def test_W124_tokens_are_not_taken_from_others(wide, make):
     etag = changes(wide, **LATEST)[1].headers["etag"]
     other = make(headers={"x-ms-offer-throughput": "18000"})
     assert other.list(**LATEST, **{"if-none-match": etag}).status == 400
-    # Another scope of the same container.
-    assert wide.list(**LATEST, **{"if-none-match": etag, "x-ms-documentdb-partitionkeyrangeid": "0"}).status == 400
+    # A narrower scope of the same container goes on from its part of the position, a wider one has no position at all.
+    assert wide.list(**LATEST, **{"if-none-match": etag, "x-ms-documentdb-partitionkeyrangeid": "0"}).status == 304
+    assert wide.list(**LATEST, **{"if-none-match": etag}, **pk("a")).status == 304
+    bounds = [r["minInclusive"] for r in send("GET", f"{wide.path}/pkranges").json["PartitionKeyRanges"]]
+    two = {"x-ms-read-key-type": "EffectivePartitionKeyRange", "x-ms-start-epk": bounds[0], "x-ms-end-epk": bounds[2]}
+    part = wide.list(**LATEST, **two).headers["etag"]
+    assert wide.list(**LATEST, **two, **{"if-none-match": part}).status == 304
+    assert wide.list(**LATEST, **{"if-none-match": part}).status == 400
+    assert wide.list(**LATEST, **{"if-none-match": part, "x-ms-documentdb-partitionkeyrangeid": "2"}).status == 400
     body = etag.strip('"')
     for i in range(0, len(body), 5):
         changed = body[:i] + ("A" if body[i] != "A" else "B") + body[i + 1:]
