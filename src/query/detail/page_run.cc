@@ -107,7 +107,7 @@ Result<PageAnswer> PageRun::run() {
     facts.posts_undefined = [&](const IndexPathSteps& path) {
         return request_.settings->undefined_usable(path);
     };
-    facts.is_spatial = [&](const IndexPathSteps& path) {
+    facts.spatial = [&](const IndexPathSteps& path) {
         return request_.settings->spatial_usable(path);
     };
     filter_ = analyze_filter(request_.query, request_.parameters, facts);

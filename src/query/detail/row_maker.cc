@@ -94,7 +94,7 @@ bool condition_holds(const Condition& condition, const Value& item,
     }
     if (condition.spatial)
         return any_value(item, condition.path, [&](const Value& value) {
-            return index::posts_in(value, condition.ranges);
+            return index::posts_in(value, condition.ranges, *condition.spatial);
         });
     std::string term;
     return any_value(item, condition.path, [&](const Value& value) {
