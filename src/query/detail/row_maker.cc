@@ -113,6 +113,7 @@ RowMaker::RowMaker(const PageRequest& request, const Filter& filter)
       level_(request.query.root()),
       split_(level_.sources.size() == 1 && level_.sources[0].query == nullptr &&
              !level_.sources[0].iterate) {
+    evaluation_.context.cancelled = &request.cancelled;
     level_.order_by = {};
     level_.top = level_.offset = level_.limit = {};
     if (split_) level_.where = nullptr;
