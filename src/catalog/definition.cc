@@ -283,11 +283,7 @@ Result<Definition> read_policies(const json::Value& body, const Immutable& immut
         read_change_feed(body.member("changeFeedPolicy"), out.settings.feed_retention_seconds));
     TRY(out.settings.space, read_geospatial(body.member("geospatialConfig")));
     const bool plane = out.settings.space == index::GeometrySpace::kPlane;
-    if (plane && !out.settings.indexing.spatials.empty())
-        return errors::not_supported(
-            "A spatial index in a container with 'geospatialConfig' of type Geometry",
-            "Leave 'spatialIndexes' out (spatial functions then read the items), or use the type "
-            "Geography.");
+    TRY_STATUS(index::check_boxes(out.settings.indexing, out.settings.space));
     const json::Value computed_list = body.member("computedProperties");
     TRY(auto computed, read_computed_properties(computed_list, compiler));
     TRY(out.settings.indexing,

@@ -125,8 +125,6 @@ TEST_F(DefinitionTest, UnenforcedPoliciesAreRefusedByName) {
         {"dataMaskingPolicy", R"({"includedPaths":[{"path":"/a"}]})"},
         {"conflictResolutionPolicy",
          R"({"mode":"Custom","conflictResolutionProcedure":"dbs/d/colls/c/sprocs/s"})"},
-        {"geospatialConfig",
-         R"({"type":"Geometry"},"indexingPolicy":{"spatialIndexes":[{"path":"/p/*","types":["Point"]}]})"},
     };
     for (const auto& [name, value] : cases) {
         const auto result = with("\"" + name + "\":" + value);
@@ -265,6 +263,23 @@ TEST_F(DefinitionTest, PlanarGeometry) {
     EXPECT_EQ(plane->settings.space, index::GeometrySpace::kPlane);
     EXPECT_NE(plane->tail.find(R"("geospatialConfig":{"type":"Geometry"})"), std::string::npos);
     EXPECT_EQ(with("")->settings.space, index::GeometrySpace::kEarth);
+
+    const auto indexed = [&](const std::string& space, const std::string& box) {
+        return with(R"("geospatialConfig":{"type":")" + space +
+                    R"("},"indexingPolicy":{"spatialIndexes":[{"path":"/p/*")" + box + "}]}");
+    };
+    const std::string box = R"(,"boundingBox":{"xmin":-1,"ymin":-2,"xmax":3,"ymax":4})";
+    const auto with_box = indexed("Geometry", box);
+    ASSERT_TRUE(with_box.ok()) << message_of(with_box);
+    ASSERT_EQ(with_box->settings.indexing.spatials.size(), 1U);
+    EXPECT_EQ(with_box->settings.indexing.spatials[0].grid.box, (index::PlaneBox{-1, -2, 3, 4}));
+    EXPECT_TRUE(indexed("Geography", "").ok());
+    // A plane needs a box, the Earth has none.
+    for (const auto& refused : {indexed("Geometry", ""), indexed("Geography", box)}) {
+        EXPECT_EQ(code_of(refused), "400");
+        EXPECT_NE(message_of(refused).find("bounding box"), std::string::npos)
+            << message_of(refused);
+    }
 }
 
 }  // namespace

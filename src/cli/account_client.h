@@ -107,6 +107,7 @@ struct QueryProblem {
     std::optional<size_t> end;
     std::string code;
     std::string message;
+    std::string hint;  ///< what to do about it; may be empty
 };
 std::vector<QueryProblem> query_problems(std::string_view error_body);
 

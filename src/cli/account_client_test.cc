@@ -78,12 +78,13 @@ TEST(AnswerErrorTest, ShowsTheServersOwnWords) {
 
 TEST(AnswerErrorTest, QueryProblemsHavePositions) {
     const auto problems = query_problems(
-        R"({"code":"BadRequest","message":"Message: {\"errors\":[{\"severity\":\"Error\",\"location\":{\"start\":7,\"end\":14},\"code\":\"SC2005\",\"message\":\"unknown\"}]}\r\nActivityId: 1"})");
+        R"({"code":"BadRequest","message":"Message: {\"errors\":[{\"severity\":\"Error\",\"location\":{\"start\":7,\"end\":14},\"code\":\"SC2005\",\"message\":\"unknown\",\"hint\":\"Write LENGTH(x).\"}]}\r\nActivityId: 1"})");
     ASSERT_EQ(problems.size(), 1u);
     EXPECT_EQ(problems[0].start, 7u);
     EXPECT_EQ(problems[0].end, 14u);
     EXPECT_EQ(problems[0].code, "SC2005");
     EXPECT_EQ(problems[0].message, "unknown");
+    EXPECT_EQ(problems[0].hint, "Write LENGTH(x).");
     EXPECT_TRUE(query_problems("nothing").empty());
 }
 

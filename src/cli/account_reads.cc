@@ -101,6 +101,8 @@ std::string error_text(std::string_view body) {
             if (!problem.member("message").is_string()) continue;
             if (!out.empty()) out += ' ';
             out += problem.member("message").as_string();
+            if (problem.member("hint").is_string())
+                out.append(" ").append(problem.member("hint").as_string());
         }
     }
     return out.empty() ? std::string(inner) : out;
@@ -121,6 +123,7 @@ std::vector<QueryProblem> query_problems(std::string_view error_body) {
         if (problem.member("code").is_string()) found.code = problem.member("code").as_string();
         if (problem.member("message").is_string())
             found.message = problem.member("message").as_string();
+        if (problem.member("hint").is_string()) found.hint = problem.member("hint").as_string();
         out.push_back(std::move(found));
     }
     return out;

@@ -125,6 +125,25 @@ TEST_P(CompositeWalks, ReadNoMoreThanTheyShow) {
     EXPECT_EQ(open.accesses, std::set<std::string>{"sort"});
 }
 
+/// The error says which index would do.
+TEST_P(CompositeWalks, OrdersWithoutAnIndexAreRefused) {
+    const auto error = [&](const std::string& order) {
+        return container_->query("SELECT * FROM c ORDER BY " + order, QueryOptions{})
+            .error.value_or("");
+    };
+    const std::string refusal =
+        "The order by query does not have a corresponding composite index that it can be served "
+        "from.";
+    EXPECT_EQ(error(R"(c.r, c["my kind"].x DESC)"),
+              refusal + R"( Add it to the container's indexing policy: "compositeIndexes": )"
+                        R"([[{"path": "/r", "order": "ascending"}, )"
+                        R"({"path": "/\"my kind\"/x", "order": "descending"}]].)");
+    EXPECT_EQ(error("c.r, c.list[0]"), refusal);
+    EXPECT_EQ(error("c._etag"),
+              "The index path corresponding to the specified order-by item is excluded. Add "
+              R"({"path": "/_etag/?"} to the includedPaths of the container's indexing policy.)");
+}
+
 INSTANTIATE_TEST_SUITE_P(Partitions, CompositeWalks, ::testing::Bool());
 
 }  // namespace

@@ -25,6 +25,7 @@ struct QueryContainerSpec {
     std::string computed_properties;  ///< JSON; empty: none
     bool several_partitions = false;
     std::optional<int64_t> default_ttl;
+    bool planar = false;  ///< coordinates are points in a plane
 };
 
 struct QueryOutcome {
@@ -173,6 +174,7 @@ private:
         if (!spec.indexing_policy.empty()) body += R"(,"indexingPolicy":)" + spec.indexing_policy;
         if (!spec.computed_properties.empty())
             body += R"(,"computedProperties":)" + spec.computed_properties;
+        if (spec.planar) body += R"(,"geospatialConfig":{"type":"Geometry"})";
         if (spec.default_ttl) body += R"(,"defaultTtl":)" + std::to_string(*spec.default_ttl);
         return body + "}";
     }

@@ -2,6 +2,7 @@
 
 #include <s2/s2boolean_operation.h>
 #include <s2/s2contains_point_query.h>
+#include <s2/s2shapeutil_count_edges.h>
 
 #include <algorithm>
 #include <array>
@@ -60,8 +61,17 @@ std::optional<GeometryType> geometry_type(std::string_view name) {
     return static_cast<GeometryType>(found - kNames.begin());
 }
 
-Geometry::Geometry(std::unique_ptr<const Shape> shape) : shape_(std::move(shape)) {}
-Geometry::Geometry(std::unique_ptr<const detail::PlaneShape> shape) : plane_(std::move(shape)) {}
+Geometry::Geometry(std::unique_ptr<const Shape> shape) : shape_(std::move(shape)) {
+    if (!shape_->is_point())
+        points_ = std::max<size_t>(1, static_cast<size_t>(s2shapeutil::CountEdges(shape_->edges)));
+}
+Geometry::Geometry(std::unique_ptr<const detail::PlaneShape> shape) : plane_(std::move(shape)) {
+    if (!plane_->line.empty()) points_ = plane_->line.size();
+    if (plane_->polygons.empty()) return;
+    points_ = 0;
+    for (const auto& rings : plane_->polygons)
+        for (const auto& ring : rings) points_ += ring.size();
+}
 Geometry::Geometry(Geometry&&) noexcept = default;
 Geometry& Geometry::operator=(Geometry&&) noexcept = default;
 Geometry::~Geometry() = default;

@@ -41,6 +41,7 @@ public:
     ~Geometry();
 
     GeometryType type() const;
+    size_t points() const { return points_; }  ///< corners, each once
     /// Along the shortest way between the two (on the Earth: metres on a geodesic); 0 if they meet.
     double distance(const Geometry& other) const;
     /// Every point of this is in `other`, and not all of them on its border.
@@ -50,7 +51,8 @@ public:
     /// On the Earth: square metres; 0 for points and lines.
     double area() const;
 
-    const detail::Shape& shape() const { return *shape_; }  ///< on the Earth only
+    const detail::Shape& shape() const { return *shape_; }       ///< on the Earth only
+    const detail::PlaneShape& plane() const { return *plane_; }  ///< in a plane only
 
 private:
     explicit Geometry(std::unique_ptr<const detail::Shape> shape);
@@ -58,6 +60,7 @@ private:
     // One of the two.
     std::unique_ptr<const detail::Shape> shape_;
     std::unique_ptr<const detail::PlaneShape> plane_;
+    size_t points_ = 1;
 };
 
 }  // namespace orrery::index

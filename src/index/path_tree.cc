@@ -26,7 +26,8 @@ PathTree::PathTree(const IndexingPolicy& policy) {
     for (const CompositeIndex& composite : policy.composites)
         for (const CompositeIndex::Member& member : composite.members)
             insert_composite(member.steps);
-    for (const SpatialIndex& spatial : policy.spatials) insert_spatial(spatial);
+    for (size_t i = 0; i < policy.spatials.size(); ++i)
+        insert_spatial(policy.spatials[i].path, static_cast<uint16_t>(i));
 }
 
 uint32_t PathTree::node_of(const std::vector<PathStep>& path) {
@@ -43,9 +44,9 @@ void PathTree::insert_sorted(const std::vector<PathStep>& path) {
     explicit_paths_.push_back(path);
 }
 
-void PathTree::insert_spatial(const SpatialIndex& spatial) {
-    Node& node = nodes_[node_of(spatial.path.steps)];
-    (spatial.path.subtree ? node.spatial_subtree : node.spatial) = spatial.types;
+void PathTree::insert_spatial(const IndexPath& path, uint16_t number) {
+    Node& node = nodes_[node_of(path.steps)];
+    (path.subtree ? node.spatial_subtree : node.spatial) = number;
 }
 
 void PathTree::insert_composite(const std::vector<PathStep>& path) {
@@ -125,10 +126,10 @@ PathTree::Position PathTree::at(const Position& parent, uint32_t node) const {
         here.scalar == Rule::kNone ? position.inherited : here.scalar == Rule::kInclude;
     position.explicit_path = here.explicit_path;
     position.composite_path = here.composite_path;
-    position.spatial_below = here.spatial_subtree != 0 ? here.spatial_subtree
-                             : here.computed           ? uint8_t{0}
-                                                       : parent.spatial_below;
-    position.spatial = here.spatial != 0 ? here.spatial : position.spatial_below;
+    position.spatial_below = here.spatial_subtree != kNotSpatial ? here.spatial_subtree
+                             : here.computed                     ? kNotSpatial
+                                                                 : parent.spatial_below;
+    position.spatial = here.spatial != kNotSpatial ? here.spatial : position.spatial_below;
     return position;
 }
 

@@ -19,6 +19,7 @@ public:
     static constexpr uint32_t kNoNode = UINT32_MAX;
     static constexpr uint32_t kNotExplicit = UINT32_MAX;
     static constexpr uint32_t kNotComposite = UINT32_MAX;
+    static constexpr uint16_t kNotSpatial = UINT16_MAX;
 
     /// Where a walk stands.
     struct Position {
@@ -27,14 +28,14 @@ public:
         bool included = false;                    ///< are values at this very path posted?
         uint32_t explicit_path = kNotExplicit;    ///< index in explicit_paths()
         uint32_t composite_path = kNotComposite;  ///< index in composite_paths()
-        /// Types of the geometries that are posted at this path, and at paths below that are not
-        /// listed themselves: SpatialIndex::types.
-        uint8_t spatial = 0;
-        uint8_t spatial_below = 0;
+        /// The spatial index, in IndexingPolicy::spatials, of the geometries at this path, and at
+        /// paths below that are not listed themselves.
+        uint16_t spatial = kNotSpatial;
+        uint16_t spatial_below = kNotSpatial;
         bool computed = false;  ///< of a computed property: what items store there does not count
 
         /// Nothing at or below this path can be posted.
-        bool dead() const { return node == kNoNode && !inherited && spatial_below == 0; }
+        bool dead() const { return node == kNoNode && !inherited && spatial_below == kNotSpatial; }
     };
     Position root() const;
     Position member(const Position& parent, std::string_view name) const;
@@ -60,8 +61,8 @@ private:
         Rule subtree = Rule::kNone;
         uint32_t explicit_path = kNotExplicit;
         uint32_t composite_path = kNotComposite;
-        uint8_t spatial = 0;          ///< of /a/?; 0: no such path
-        uint8_t spatial_subtree = 0;  ///< of /a/*
+        uint16_t spatial = kNotSpatial;          ///< of /a/?
+        uint16_t spatial_subtree = kNotSpatial;  ///< of /a/*
         bool computed = false;
         uint32_t element = kNoNode;
         std::vector<Edge> members;  ///< sorted by (size, bytes)
@@ -69,7 +70,7 @@ private:
 
     void insert(const IndexPath& path, Rule rule);
     void insert_sorted(const std::vector<PathStep>& path);
-    void insert_spatial(const SpatialIndex& spatial);
+    void insert_spatial(const IndexPath& path, uint16_t number);
     void insert_composite(const std::vector<PathStep>& path);
     void insert_computed(std::string_view name);
     uint32_t node_of(const std::vector<PathStep>& path);

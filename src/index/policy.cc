@@ -261,10 +261,25 @@ IndexingPolicy with_sorted_paths(IndexingPolicy policy,
     return policy;
 }
 
-bool path_is_spatial(const IndexingPolicy& policy, const std::vector<PathStep>& path) {
-    if (policy.mode == IndexingMode::kNone || path.empty()) return false;
-    if (!path.front().any_element && json::is_system_property(path.front().name)) return false;
-    return policy.tree->find(path).spatial != 0;
+const SpatialGrid* spatial_grid(const IndexingPolicy& policy, const std::vector<PathStep>& path) {
+    if (policy.mode == IndexingMode::kNone || path.empty()) return nullptr;
+    if (!path.front().any_element && json::is_system_property(path.front().name)) return nullptr;
+    const uint16_t number = policy.tree->find(path).spatial;
+    return number == PathTree::kNotSpatial ? nullptr : &policy.spatials[number].grid;
+}
+
+Status check_boxes(const IndexingPolicy& policy, GeometrySpace space) {
+    const bool plane = space == GeometrySpace::kPlane;
+    for (const SpatialIndex& spatial : policy.spatials) {
+        if (spatial.grid.box.has_value() == plane) continue;
+        const std::string path = "the spatial path '" + excerpt(spatial.path.text) + "'";
+        return Status(bad_policy(
+            plane ? path + " has no bounding box, which planar coordinates need: add 'boundingBox' "
+                           "with xmin, ymin, xmax and ymax"
+                  : path + " has a bounding box, which is for planar coordinates only; this "
+                           "container's coordinates are geographic"));
+    }
+    return {};
 }
 
 bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite) {

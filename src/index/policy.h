@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "index/geometry.h"
 #include "json/value.h"
 
 namespace orrery::index {
@@ -46,13 +48,29 @@ struct CompositeIndex {
     }
 };
 
+/// The part of a plane that a spatial index divides into cells. Finite, and not empty.
+struct PlaneBox {
+    double xmin = 0;
+    double ymin = 0;
+    double xmax = 0;
+    double ymax = 0;
+    friend bool operator==(const PlaneBox&, const PlaneBox&) = default;
+};
+
+/// What a spatial index knows by cells: of the sphere, or of a box in a plane. Geometries of other
+/// types, and those that are not wholly in the box, are noted, but not by where they are.
+struct SpatialGrid {
+    uint8_t types = 0;            ///< bits by GeometryType
+    std::optional<PlaneBox> box;  ///< with planar coordinates only
+    friend bool operator==(const SpatialGrid&, const SpatialGrid&) = default;
+};
+
 /// Geometries at a path (/a/?) or at and below it (/a/*), by the cells that cover them.
 struct SpatialIndex {
     IndexPath path;
-    uint8_t types = 0;  ///< bits by GeometryType; others are noted, but not by where they are
+    SpatialGrid grid;
     friend bool operator==(const SpatialIndex& a, const SpatialIndex& b) {
-        return a.path.steps == b.path.steps && a.path.subtree == b.path.subtree &&
-               a.types == b.types;
+        return a.path.steps == b.path.steps && a.path.subtree == b.path.subtree && a.grid == b.grid;
     }
 };
 
@@ -95,8 +113,10 @@ bool path_is_indexed(const IndexingPolicy& policy, const std::vector<PathStep>& 
 /// Whether items that lack the path post `undefined` there: included by name, as /a/b/?, or sorted
 /// by.
 bool path_posts_undefined(const IndexingPolicy& policy, const std::vector<PathStep>& path);
-/// Whether the geometries at a path have entries in a spatial index.
-bool path_is_spatial(const IndexingPolicy& policy, const std::vector<PathStep>& path);
+/// Of the spatial index that has entries for the geometries at a path; null: there is none.
+const SpatialGrid* spatial_grid(const IndexingPolicy& policy, const std::vector<PathStep>& path);
+/// Whether every spatial index has a box in a plane, and none on the Earth.
+Status check_boxes(const IndexingPolicy& policy, GeometrySpace space);
 bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite);
 
 /// The policy with these sorted paths instead of its own; those that it does not index are left

@@ -23,6 +23,9 @@ using testing::LngLat;
 using testing::point;
 using testing::polygon;
 
+/// Every type, on the Earth.
+const SpatialGrid kEarth{.types = 0x0F, .box = std::nullopt};
+
 constexpr SipKey kKey = {0x0706050403020100ULL, 0x0F0E0D0C0B0A0908ULL};
 
 PathStep member(std::string name) {
@@ -47,7 +50,7 @@ TermSet collect(const IndexingPolicy& policy, const std::string& item) {
 /// Hexadecimal terms of the entries of the spatial index at a path.
 std::vector<std::string> spatial_entries(const TermSet& set, const std::vector<PathStep>& path) {
     std::string prefix;
-    append_u64_be(prefix, spatial_hash(kKey, path_hash(kKey, path)));
+    append_u64_be(prefix, spatial_hash(kKey, path_hash(kKey, path), kEarth));
     std::vector<std::string> out;
     for (const auto& entry : set.entries())
         if (set.bytes(entry).starts_with(prefix)) {
@@ -58,7 +61,7 @@ std::vector<std::string> spatial_entries(const TermSet& set, const std::vector<P
 }
 std::vector<std::string> cell_terms(const Geometry& shape) {
     std::vector<std::string> out;
-    for (const uint64_t cell : covering_cells(shape)) {
+    for (const uint64_t cell : covering_cells(shape, kEarth)) {
         std::string term;
         append_cell_term(term, cell);
         out.push_back(hex_encode_upper(term));
@@ -76,16 +79,16 @@ TEST(SpatialPolicy, IsReadAndAnswered) {
             R"({"path":"/a/\"x-y\"/?","types":["Point","LineString","Polygon","MultiPolygon"]}]})"));
     EXPECT_EQ(read_policy(policy.json)->json, policy.json);
     EXPECT_EQ(read_policy(policy.json)->spatials, policy.spatials);
-    EXPECT_TRUE(path_is_spatial(policy, {member("loc")}));
-    EXPECT_TRUE(path_is_spatial(policy, {member("loc"), kElement, member("at")}));
-    EXPECT_TRUE(path_is_spatial(policy, {member("a"), member("x-y")}));
-    EXPECT_FALSE(path_is_spatial(policy, {member("a"), member("x-y"), member("z")}));
-    EXPECT_FALSE(path_is_spatial(policy, {member("a")}));
-    EXPECT_FALSE(path_is_spatial(policy, {}));
+    EXPECT_NE(spatial_grid(policy, {member("loc")}), nullptr);
+    EXPECT_NE(spatial_grid(policy, {member("loc"), kElement, member("at")}), nullptr);
+    EXPECT_NE(spatial_grid(policy, {member("a"), member("x-y")}), nullptr);
+    EXPECT_EQ(spatial_grid(policy, {member("a"), member("x-y"), member("z")}), nullptr);
+    EXPECT_EQ(spatial_grid(policy, {member("a")}), nullptr);
+    EXPECT_EQ(spatial_grid(policy, {}), nullptr);
     const IndexingPolicy all = make_policy(R"([{"path":"/*"}])");
-    EXPECT_TRUE(path_is_spatial(all, {member("a")}));
-    EXPECT_FALSE(path_is_spatial(all, {member("_self")}));
-    EXPECT_FALSE(path_is_spatial(make_policy("[]"), {member("a")}));
+    EXPECT_NE(spatial_grid(all, {member("a")}), nullptr);
+    EXPECT_EQ(spatial_grid(all, {member("_self")}), nullptr);
+    EXPECT_EQ(spatial_grid(make_policy("[]"), {member("a")}), nullptr);
 }
 
 TEST(SpatialPolicy, MistakesAreNamed) {
@@ -105,7 +108,14 @@ TEST(SpatialPolicy, MistakesAreNamed) {
         {R"([{"path":"/loc/*","types":["point"]}])", "MultiPolygon"},
         {R"([{"path":"/loc/*","types":["Circle"]}])", "MultiPolygon"},
         {R"([{"path":"/_self/?"}])", "system property"},
-        {R"([{"path":"/loc/*","boundingBox":{"xmin":0,"ymin":0,"xmax":1,"ymax":1}}])", "bounding"},
+        {R"([{"path":"/loc/*","boundingBox":7}])", "must be an object"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":0,"ymin":0,"xmax":1}}])", "must be an object"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":0,"ymin":0,"xmax":1,"top":1}}])", "'ymax'"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":0,"ymin":0,"xmax":1,"ymax":"1"}}])", "'ymax'"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":1,"ymin":0,"xmax":1,"ymax":1}}])", "is empty"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":0,"ymin":2,"xmax":1,"ymax":1}}])", "is empty"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":-1e308,"ymin":2,"xmax":1e308,"ymax":3}}])",
+         "is empty"},
         {R"([{"path":"/loc/*"},{"path":"/\"loc\"/*"}])", "listed twice"},
     };
     for (const auto& c : kCases) {
@@ -117,10 +127,26 @@ TEST(SpatialPolicy, MistakesAreNamed) {
     EXPECT_FALSE(read_policy(R"({"indexingMode":"none","spatialIndexes":[{"path":"/l/*"}]})").ok());
 }
 
+TEST(SpatialPolicy, BoxesAreForPlanes) {
+    const IndexingPolicy earth = make_policy(R"([{"path":"/loc/*","types":["Point"]}])");
+    const IndexingPolicy plane = make_policy(
+        R"([{"path":"/loc/*","types":["Point"],"boundingBox":{"ymax":2,"xmin":-1.5,"ymin":0,"xmax":1e3}}])");
+    EXPECT_THAT(plane.json,
+                HasSubstr(R"("boundingBox":{"xmin":-1.5,"ymin":0,"xmax":1000,"ymax":2}})"));
+    EXPECT_EQ(read_policy(plane.json)->spatials, plane.spatials);
+    EXPECT_FALSE(earth.spatials == plane.spatials);
+    EXPECT_TRUE(check_boxes(earth, GeometrySpace::kEarth).ok());
+    EXPECT_TRUE(check_boxes(plane, GeometrySpace::kPlane).ok());
+    EXPECT_THAT(check_boxes(earth, GeometrySpace::kPlane).error().message,
+                HasSubstr("add 'boundingBox'"));
+    EXPECT_THAT(check_boxes(plane, GeometrySpace::kEarth).error().message,
+                HasSubstr("planar coordinates only"));
+}
+
 TEST(SpatialEntries, Bytes) {
     // docs/formats/index.md
     std::string hash;
-    append_u64_be(hash, spatial_hash(kKey, path_hash(kKey, {member("loc")})));
+    append_u64_be(hash, spatial_hash(kKey, path_hash(kKey, {member("loc")}), kEarth));
     EXPECT_EQ(hex_encode_upper(hash), "4C15F1CD03F17CA8");
     EXPECT_THAT(cell_terms(point(20, 10)), ElementsAre("7810D7DF0A35CBF000"));
     EXPECT_THAT(cell_terms(point(0, 90)), ElementsAre("785000000000001000"));
@@ -269,7 +295,7 @@ protected:
         }
     }
     static bool found(const Geometry& posted, const std::vector<TermRange>& ranges) {
-        for (const uint64_t cell : covering_cells(posted)) {
+        for (const uint64_t cell : covering_cells(posted, kEarth)) {
             std::string term;
             append_cell_term(term, cell);
             for (const TermRange& range : ranges)
@@ -290,7 +316,7 @@ TEST_F(SpatialSearch, FindsEveryMatch) {
         const auto wanted = shape(at, scale);
         if (!wanted) continue;
         const double metres = random_() % 2 == 0 ? 0 : scale * 1e5 * between(0, 3);
-        const auto ranges = cells_near(*wanted, metres);
+        const auto ranges = cells_near(*wanted, metres, kEarth);
         for (int i = 0; i < 25; ++i) {
             const auto other =
                 shape(i % 5 == 0 ? place() : near(at, scale * 3), scale * between(0.001, 2));
@@ -316,20 +342,21 @@ TEST_F(SpatialSearch, Borders) {
     for (const LngLat& at : {LngLat{0, 0}, LngLat{45, 0}, LngLat{180, 0}, LngLat{-180, 45},
                              LngLat{90, 90}, LngLat{-13, -90}, LngLat{45, 35.264389682754654}}) {
         const Geometry here = point(at.first, at.second);
-        EXPECT_TRUE(found(here, cells_near(here, 0)));
-        EXPECT_TRUE(found(here, cells_near(here, 1e-6)));
+        EXPECT_TRUE(found(here, cells_near(here, 0, kEarth)));
+        EXPECT_TRUE(found(here, cells_near(here, 1e-6, kEarth)));
         const double far = 2e7;
-        EXPECT_TRUE(found(here, cells_near(point(3, 3), far * 2)));
+        EXPECT_TRUE(found(here, cells_near(point(3, 3), far * 2, kEarth)));
         if (std::abs(at.second) == 90) continue;
         const auto triangle = testing::parsed(polygon(
             {at, {at.first == 180 ? -179 : at.first + 1, at.second}, {at.first, at.second + 1}}));
         ASSERT_TRUE(triangle.has_value());
-        EXPECT_TRUE(found(here, cells_near(*triangle, 0))) << at.first;
-        EXPECT_TRUE(found(*triangle, cells_near(here, 0))) << at.first;
+        EXPECT_TRUE(found(here, cells_near(*triangle, 0, kEarth))) << at.first;
+        EXPECT_TRUE(found(*triangle, cells_near(here, 0, kEarth))) << at.first;
     }
     // Few ranges, however large the geometry.
-    EXPECT_LE(cells_near(geometry(polygon({{0, 0}, {90, 0}, {90, 60}, {0, 60}})), 0).size(), 100U);
-    EXPECT_LE(cells_near(point(1, 2), 10).size(), 120U);
+    EXPECT_LE(cells_near(geometry(polygon({{0, 0}, {90, 0}, {90, 60}, {0, 60}})), 0, kEarth).size(),
+              100U);
+    EXPECT_LE(cells_near(point(1, 2), 10, kEarth).size(), 120U);
 }
 
 }  // namespace

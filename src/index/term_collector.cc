@@ -78,6 +78,7 @@ struct TermCollector::State {
         seen.resize(explicit_hashes.size());
         plan_composites(policy);
         plan_computed(policy);
+        for (const SpatialIndex& spatial : policy.spatials) grids.push_back(spatial.grid);
         places.reserve(16);
         places.push_back(memo.root());
     }
@@ -150,6 +151,7 @@ struct TermCollector::State {
     std::string composite_terms;
     std::string composite_entry;
     detail::GeometryCapture capture;
+    std::vector<SpatialGrid> grids;  ///< as IndexingPolicy::spatials
     std::shared_ptr<const ComputedProperties> computed;
     std::vector<size_t> computed_wanted;  ///< definitions that have entries
     std::vector<json::Value> computed_values;
@@ -244,21 +246,24 @@ void TermCollector::State::post_composite(const CompositePlan& composite, TermSe
     post_entry(entry.data(), size, partial, !by_value);
 }
 
-/// The cells of a geometry; one that the index does not list, or that is too large to be read here,
+/// The cells of a geometry; one that the grid does not show, or that is too large to be read here,
 /// is posted so that every search finds it.
 void TermCollector::State::post_geometry(const detail::GeometryCapture::Found& found) {
+    const SpatialGrid& grid = grids[found.spatial];
     const auto geometry =
-        found.is_geojson ? Geometry::parse(found.geojson) : std::optional<Geometry>();
+        found.is_geojson ? parse_in(grid, found.geojson) : std::optional<Geometry>();
     if (!geometry && !found.too_large) return;
     char entry[detail::kPathHashBytes + 1 + 8];
-    store_u64_be(entry, spatial_hash(key, found.path));
+    store_u64_be(entry, spatial_hash(key, found.path, grid));
     char* term = entry + detail::kPathHashBytes;
-    if (!geometry || (found.types & (1U << static_cast<unsigned>(geometry->type()))) == 0) {
+    const std::vector<uint64_t> cells =
+        geometry ? covering_cells(*geometry, grid) : std::vector<uint64_t>();
+    if (cells.empty()) {
         *term = static_cast<char>(detail::TermType::kUndefined);
         post_entry(entry, detail::kPathHashBytes + 1, false, false);
         return;
     }
-    for (const uint64_t cell : covering_cells(*geometry)) {
+    for (const uint64_t cell : cells) {
         *term = static_cast<char>(detail::TermType::kCell);
         store_u64_be(term + 1, cell);
         post_entry(entry, sizeof(entry), false, true, true);
@@ -342,7 +347,8 @@ void TermCollector::container(json::Type type) {
     if (path != PathTree::kNotComposite) [[unlikely]]
         s.keep_for_composites(path, value);
     const detail::KnownPath& here = s.places.back().path;
-    if (here.position.spatial != 0 && type == json::Type::kObject) [[unlikely]] {
+    if (here.position.spatial != PathTree::kNotSpatial && type == json::Type::kObject)
+        [[unlikely]] {
         s.capture.begin_object(s.places.size(), here.hash, here.position.spatial);
     } else if (s.capture.active()) [[unlikely]] {
         type == json::Type::kArray ? s.capture.begin_array(s.places.size())

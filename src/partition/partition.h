@@ -51,8 +51,8 @@ struct ContainerSettings {
     /// Also items that lack the path have an entry there.
     bool undefined_usable(const std::vector<index::PathStep>& path) const;
     bool composite_usable(const index::CompositeIndex& composite) const;
-    /// Every geometry at the path has entries in a spatial index.
-    bool spatial_usable(const std::vector<index::PathStep>& path) const;
+    /// Of the spatial index that has entries for every geometry at the path; null: none.
+    const index::SpatialGrid* spatial_usable(const std::vector<index::PathStep>& path) const;
     /// Every item that is not indexed has its marker (index::unindexed_path_hash).
     bool markers_usable() const;
 };

@@ -46,10 +46,15 @@ bool ContainerSettings::composite_usable(const index::CompositeIndex& composite)
     });
 }
 
-bool ContainerSettings::spatial_usable(const std::vector<index::PathStep>& path) const {
-    return all_policies(*this, [&](const index::IndexingPolicy& policy) {
-        return index::path_is_spatial(policy, path);
+const index::SpatialGrid* ContainerSettings::spatial_usable(
+    const std::vector<index::PathStep>& path) const {
+    const index::SpatialGrid* grid = index::spatial_grid(indexing, path);
+    if (grid == nullptr) return nullptr;
+    const bool usable = all_policies(*this, [&](const index::IndexingPolicy& policy) {
+        const index::SpatialGrid* other = index::spatial_grid(policy, path);
+        return other != nullptr && other->box == grid->box;
     });
+    return usable ? grid : nullptr;
 }
 
 bool ContainerSettings::markers_usable() const {

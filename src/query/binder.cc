@@ -5,6 +5,7 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "query/choices.h"
+#include "query/hints.h"
 #include "query/limits.h"
 #include "query/number.h"
 #include "query/printer.h"
@@ -124,6 +125,8 @@ BoundSource Binder::source(const ast::Source& s, size_t index, Scope& scope, boo
         }
     }
     binding.name = source_name(s);
+    if (s.collection != nullptr && s.collection->kind == ExprKind::kIdentifier)
+        binding.source = s.collection->name;
     // A source without a name still needs a slot for SELECT *.
     binding.slot = query_.slot_count_++;
     bound.slot = binding.slot;
@@ -138,7 +141,8 @@ void Binder::add_alias(const ast::Source& s, Scope& scope, Binding binding) {
             diagnostics_->add("", s.alias_range,
                               fmt::format("The input alias '{}' is specified more than once in the "
                                           "FROM clause.",
-                                          binding.name));
+                                          binding.name),
+                              hints::kAliasTwice);
             break;
         }
     }
@@ -156,7 +160,8 @@ void Binder::group_by(const ast::Query& q, Scope& scope, Level& level) {
         if (count_aggregates(*key) > 0 || contains_subquery(*key)) {
             diagnostics_->add("", key->range,
                               "An aggregate function or a subquery is not allowed in the GROUP BY "
-                              "clause.");
+                              "clause.",
+                              hints::kGroupKey);
             keys.push_back(nothing().node);
             continue;
         }
@@ -170,7 +175,8 @@ void Binder::group_by(const ast::Query& q, Scope& scope, Level& level) {
     scope.group_by = q.group_by;
     scope.group_slot = level.group_slot;
     if (q.order_by.empty() || q.group_by.empty()) return;
-    diagnostics_->add("", q.order_by_range, "'ORDER BY' is not supported with GROUP BY.");
+    diagnostics_->add("", q.order_by_range, "'ORDER BY' is not supported with GROUP BY.",
+                      hints::kSortedGroups);
 }
 
 Bound Binder::projection(const ast::Query& q, Scope& scope) {
@@ -189,9 +195,11 @@ Bound Binder::star(const ast::Query& q, const Scope& scope) {
     if (!q.group_by.empty()) {
         diagnostics_->add("SC2041", q.star_range, "'SELECT *' is not allowed with GROUP BY.");
     } else if (q.sources.empty()) {
-        diagnostics_->add("", q.star_range, "'SELECT *' is not valid if FROM clause is omitted.");
+        diagnostics_->add("", q.star_range, "'SELECT *' is not valid if FROM clause is omitted.",
+                          hints::kStarWithoutFrom);
     } else if (q.sources.size() > 1) {
-        diagnostics_->add("", q.star_range, "'SELECT *' is only valid with a single input set.");
+        diagnostics_->add("", q.star_range, "'SELECT *' is only valid with a single input set.",
+                          hints::kStarWithJoin);
     } else {
         return {make<SlotNode>(scope.bindings[0].slot), scope.bindings[0].weight, nullptr};
     }
@@ -222,7 +230,8 @@ Bound Binder::select_list(const ast::Query& q, Scope& scope) {
                     "", item.range,
                     fmt::format("The property name '{}' is specified more than once in the SELECT "
                                 "list.",
-                                name));
+                                name),
+                    hints::kNameTwice);
             values[at] = value.node;
             continue;
         }
@@ -270,7 +279,8 @@ BoundOrderKey Binder::order_key(const ast::OrderItem& item, Scope& scope) {
         return key;
     }
     if (binding->origin == Origin::kCorrelated) {
-        plain_error(errors::bad_request("Order-by over correlated collections is not supported."));
+        plain_error(errors::bad_request(fmt::format(
+            "Order-by over correlated collections is not supported. {}", hints::kCorrelatedOrder)));
         return key;
     }
     key.node = expr(e, scope).node;

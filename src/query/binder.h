@@ -24,6 +24,7 @@ enum class Origin : uint8_t {
 
 struct Binding {
     std::string_view name;
+    std::string_view source;  ///< the name that FROM gives it to; empty: a path or a subquery
     uint32_t slot = kNoSlot;
     Origin origin = Origin::kItem;
     uint64_t weight = 1;   ///< see Bound
@@ -108,6 +109,7 @@ private:
     Bound nothing() { return {make<ConstantNode>(json::Value()), 1, nullptr}; }
     uint32_t parameter(std::string_view name);
     static const Binding* find(std::string_view name, const Scope& scope, const Scope*& owner);
+    void unknown_name(const ast::Expr& base, bool bare, const Scope& scope);
     void plain_error(Error error) {
         if (!plain_error_) plain_error_ = std::move(error);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "query/binder.h"
+#include "query/hints.h"
 #include "query/printer.h"
 
 /// Calls of functions: counts of arguments, aggregates, geometries that are known before any item.
@@ -26,7 +27,8 @@ bool Binder::check_count(const Expr& e, const FunctionSpec& spec) {
         wanted = fmt::format("{} to {}", spec.args_min, spec.args_max);
     }
     diagnostics_->add("SC2050", e.range,
-                      fmt::format("The {} function requires {} argument(s).", e.name, wanted));
+                      fmt::format("The {} function requires {} argument(s).", e.name, wanted),
+                      hints::argument_count(count));
     return false;
 }
 
@@ -34,7 +36,8 @@ Bound Binder::call(const Expr& e, Scope& scope) {
     const FunctionSpec* spec = find_function(e.name);
     if (spec == nullptr) {
         diagnostics_->add("SC2005", e.name_range,
-                          fmt::format("'{}' is not a recognized built-in function name.", e.name));
+                          fmt::format("'{}' is not a recognized built-in function name.", e.name),
+                          hints::unknown_function(e.name));
         return nothing();
     }
     if (!check_count(e, *spec)) return nothing();
@@ -129,7 +132,8 @@ Bound Binder::refused_function(const Expr& e, const FunctionSpec& spec) {
     // Clients may still have the query taken apart; whoever wants it answered is told.
     Diagnostics refusal(query_.text());
     refusal.add("", e.range,
-                fmt::format("The {} function is not supported by this server version.", e.name));
+                fmt::format("The {} function is not supported by this server version.", e.name),
+                hints::refused_function(spec.name));
     refuse(refusal.to_error());
     return nothing();
 }

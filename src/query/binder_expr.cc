@@ -7,6 +7,7 @@
 #include "base/encoding.h"
 #include "query/binder.h"
 #include "query/choices.h"
+#include "query/hints.h"
 #include "query/number.h"
 #include "query/printer.h"
 #include "query/text.h"
@@ -54,7 +55,7 @@ bool contains_subquery(const Expr& e) {
 }
 
 const Binding* Binder::find(std::string_view name, const Scope& scope, const Scope*& owner) {
-    static const Binding kItemBinding{{}, kItemSlot, Origin::kItem, 1, true};
+    static const Binding kItemBinding{{}, {}, kItemSlot, Origin::kItem, 1, true};
     for (const Scope* s = &scope; s != nullptr; s = s->outer) {
         owner = s;
         if (s->any_name_is_item) return &kItemBinding;
@@ -158,8 +159,7 @@ Bound Binder::reference(const Expr& e, Scope& scope) {
         if (base.name == "Infinity")
             number = Value::number(std::numeric_limits<double>::infinity());
         if (number.is_undefined()) {
-            diagnostics_->add("SC2001", base.range,
-                              fmt::format("Identifier '{}' could not be resolved.", base.name));
+            unknown_name(base, e.kind == ExprKind::kIdentifier, scope);
             return nothing();
         }
         return e.kind == ExprKind::kPath ? nothing()
@@ -173,6 +173,18 @@ Bound Binder::reference(const Expr& e, Scope& scope) {
         return item_path(*binding, bound_steps);
     const auto* node = make<SlotPathNode>(binding->slot, bound_steps);
     return {node, binding->weight, node};
+}
+
+void Binder::unknown_name(const Expr& base, bool bare, const Scope& scope) {
+    std::vector<hints::KnownName> known;
+    for (const Scope* level = &scope; level != nullptr; level = level->outer)
+        for (auto it = level->bindings.rbegin(); it != level->bindings.rend(); ++it)
+            if (!it->name.empty())
+                known.push_back(
+                    {it->name, it->source == it->name ? std::string_view() : it->source});
+    diagnostics_->add("SC2001", base.range,
+                      fmt::format("Identifier '{}' could not be resolved.", base.name),
+                      hints::unknown_name(base.name, known, bare));
 }
 
 /// A name in the SELECT clause of a grouped level: the longest group key that is a prefix of it.
@@ -200,7 +212,8 @@ Bound Binder::grouped_reference(const Expr& e, const Scope& owner, Scope& scope)
             fmt::format("Property reference '{}' is invalid in the select list because "
                         "it is not contained in either an aggregate function or the "
                         "GROUP BY clause.",
-                        to_text(e)));
+                        to_text(e)),
+            hints::not_grouped(to_text(e)));
         return nothing();
     }
     const uint32_t slot = owner.group_slot + static_cast<uint32_t>(best);
@@ -373,7 +386,8 @@ Bound Binder::like(const Expr& e, Scope& scope) {
             escape = characters[0];
         } else {
             diagnostics_->add("", e.range,
-                              "The ESCAPE of a LIKE must be a string of exactly one character.");
+                              "The ESCAPE of a LIKE must be a string of exactly one character.",
+                              hints::kEscape);
         }
     }
     const LikePattern* compiled = nullptr;
@@ -407,7 +421,8 @@ Bound Binder::subquery(const Expr& e, Scope& scope) {
     if (e.kind == ExprKind::kSubquery && returns_many(*level)) {
         diagnostics_->add("", e.range,
                           "The cardinality of a scalar subquery result set cannot be greater than "
-                          "one.");
+                          "one.",
+                          hints::kSeveralRows);
         return nothing();
     }
     return {make<SubqueryNode>(e.kind, level), weight, nullptr};

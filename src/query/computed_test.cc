@@ -63,7 +63,7 @@ TEST_F(ComputedTest, ErrorsOfDefinitions) {
         {R"([{"name":"x","query":"SELECT VALUE d.a FROM c"}])",
          R"(Computed property at index (0) has a malformed query: 'SELECT VALUE d.a FROM c' Error )"
          R"(details: '{"errors":[{"severity":"Error","location":{"start":13,"end":14},"code":2001,)"
-         R"("message":"Identifier 'd' could not be resolved."}]}')"},
+         R"("message":"Identifier 'd' could not be resolved.","hint":"For a property write c.d."}]}')"},
         {R"([{"query":"SELECT VALUE c.a FROM c"}])", kInvalid},
         {R"([{"name":"x"}])", kInvalid},
         {R"([{"name":5,"query":"SELECT VALUE c.a FROM c"}])", kInvalid},

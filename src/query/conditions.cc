@@ -505,12 +505,13 @@ private:
                                               ? known.constant
                                               : parameters_.geometries()[known.parameter].get();
         if (geometry == nullptr) return Found(never());
-        if (!facts_.is_spatial(*path)) return std::nullopt;
+        const index::SpatialGrid* grid = facts_.spatial(*path);
+        if (grid == nullptr) return std::nullopt;
         Condition out;
         out.exact = false;
-        out.spatial = true;
+        out.spatial = *grid;
         out.path = std::move(*path);
-        out.ranges = index::cells_near(*geometry, metres);
+        out.ranges = index::cells_near(*geometry, metres, *grid);
         out.lookup = LookupKind::kPreciseScan;
         out.seeks = 1;
         return out;
@@ -631,7 +632,7 @@ bool Condition::is_member_path() const {
 
 uint64_t Condition::entries_hash(SipKey key) const {
     const uint64_t hash = index::path_hash(key, path);
-    return spatial ? index::spatial_hash(key, hash) : hash;
+    return spatial ? index::spatial_hash(key, hash, *spatial) : hash;
 }
 
 bool Filter::is_exact() const {

@@ -35,7 +35,8 @@ struct Condition {
     std::vector<index::TermRange> ranges;
     const Node* test = nullptr;  ///< null: every entry counts
     std::string needle;          ///< strings without it fail the test, as does all but strings
-    bool spatial = false;        ///< the entries are those of the spatial index at `path`
+    /// The entries are those of the spatial index at `path`.
+    std::optional<index::SpatialGrid> spatial;
     LookupKind lookup = LookupKind::kSeek;
     uint32_t seeks = 0;  ///< of the RU formula
 
@@ -77,8 +78,8 @@ struct IndexFacts {
     std::function<bool(const IndexPathSteps&)> is_indexed;
     /// Items that lack the path have an entry, too.
     std::function<bool(const IndexPathSteps&)> posts_undefined;
-    /// Geometries at the path are in a spatial index.
-    std::function<bool(const IndexPathSteps&)> is_spatial;
+    /// Of the spatial index that has the geometries at the path; null: none.
+    std::function<const index::SpatialGrid*(const IndexPathSteps&)> spatial;
 };
 
 /// Takes the WHERE clause of the outermost level apart.

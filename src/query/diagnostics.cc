@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "json/write.h"
+#include "query/hints.h"
 
 namespace orrery::query {
 namespace {
@@ -23,14 +24,17 @@ size_t utf16_length(std::string_view utf8) {
 
 }  // namespace
 
-void Diagnostics::add(std::string_view code, ast::Range range, std::string message) {
+void Diagnostics::add(std::string_view code, ast::Range range, std::string message,
+                      std::string_view hint) {
     if (entries_.size() < kEntriesMax)
-        entries_.push_back({std::string(code), std::move(message), range, true});
+        entries_.push_back({std::string(code), std::move(message),
+                            std::string(hint.empty() ? hints::of_code(code) : hint), range, true});
 }
 
 void Diagnostics::add_without_location(std::string_view code, std::string message) {
     if (entries_.size() < kEntriesMax)
-        entries_.push_back({std::string(code), std::move(message), {}, false});
+        entries_.push_back(
+            {std::string(code), std::move(message), std::string(hints::of_code(code)), {}, false});
 }
 
 Error Diagnostics::to_error() const {
@@ -52,6 +56,10 @@ Error Diagnostics::to_error() const {
         }
         out += ",\"message\":";
         json::write_string(out, entry.message);
+        if (!entry.hint.empty()) {
+            out += ",\"hint\":";
+            json::write_string(out, entry.hint);
+        }
         out += '}';
     }
     out += "]}";

@@ -16,7 +16,9 @@ public:
     explicit Diagnostics(std::string_view text) : text_(text) {}
 
     /// `code` like "SC2001", all digits for a number without quotes, or empty for none.
-    void add(std::string_view code, ast::Range range, std::string message);
+    /// `hint` is for a person; empty: the one that goes with the code (hints.h).
+    void add(std::string_view code, ast::Range range, std::string message,
+             std::string_view hint = {});
     void add_without_location(std::string_view code, std::string message);
     bool empty() const { return entries_.empty(); }
     /// Precondition: !empty().
@@ -26,6 +28,7 @@ private:
     struct Entry {
         std::string code;
         std::string message;
+        std::string hint;
         ast::Range range;
         bool located = true;
     };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,8 @@ struct EvalContext {
     UdfHost* udf = nullptr;
     const Clock* clock = nullptr;
     int64_t static_now_us = 0;
+    /// Tells that nobody waits for the answer any more; null: nobody asks.
+    const std::function<bool()>* cancelled = nullptr;
 
     bool failed() const { return failed_; }
     Status take_status() { return failed_ ? Status(std::move(error_)) : Status(); }
@@ -61,6 +64,8 @@ struct EvalContext {
     void begin_item() {
         work_left_ = limits::kWorkPerItemMax;
         arena_start_ = arena->bytes_used();
+        charges_ = 0;
+        deadline_us_ = 0;
     }
     /// Counts work; false when the query must stop.
     bool charge(uint64_t units = 1) {
@@ -71,6 +76,8 @@ struct EvalContext {
             return false;
         }
         work_left_ -= units;
+        if (++charges_ % kChargesPerLook == 0) [[unlikely]]
+            return may_go_on();
         return true;
     }
     /// Asks before a large allocation; false when the item's memory is used up.
@@ -83,7 +90,14 @@ struct EvalContext {
     }
 
 private:
+    /// One step may visit all of a large item: some hundred of them are a noticeable time.
+    static constexpr uint32_t kChargesPerLook = 256;
+    /// What no count of steps tells: the time, and whether somebody waits.
+    bool may_go_on();
+
     bool failed_ = false;
+    uint32_t charges_ = 0;
+    int64_t deadline_us_ = 0;  ///< of the item, monotonic; 0: not looked yet
     uint64_t work_left_ = limits::kWorkPerItemMax;
     size_t arena_start_ = 0;
     Error error_;

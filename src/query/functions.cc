@@ -34,7 +34,11 @@ constexpr std::array kOthers = {
     FunctionSpec{"REGEXEXTRACTALL", 2, 3, kUnsupported, nullptr},
 };
 
-const std::vector<FunctionSpec>& all_functions() {
+constexpr size_t kNameMax = 40;
+
+}  // namespace
+
+std::span<const FunctionSpec> all_functions() {
     static const std::vector<FunctionSpec> kAll = [] {
         std::vector<FunctionSpec> all(kOthers.begin(), kOthers.end());
         for (const auto group :
@@ -48,17 +52,13 @@ const std::vector<FunctionSpec>& all_functions() {
     return kAll;
 }
 
-constexpr size_t kNameMax = 40;
-
-}  // namespace
-
 const FunctionSpec* find_function(std::string_view name) {
     if (name.size() > kNameMax) return nullptr;
     std::array<char, kNameMax> buffer;
     for (size_t i = 0; i < name.size(); ++i)
         buffer[i] = name[i] >= 'a' && name[i] <= 'z' ? static_cast<char>(name[i] - 32) : name[i];
     const std::string_view upper(buffer.data(), name.size());
-    const auto& all = all_functions();
+    const auto all = all_functions();
     const auto it = std::lower_bound(
         all.begin(), all.end(), upper,
         [](const FunctionSpec& spec, std::string_view key) { return spec.name < key; });

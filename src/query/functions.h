@@ -34,6 +34,8 @@ struct FunctionSpec {
     ScalarFunction call;
 };
 
+/// By name, ascending.
+std::span<const FunctionSpec> all_functions();
 /// By name in any case; null if there is none.
 const FunctionSpec* find_function(std::string_view name);
 

@@ -10,7 +10,19 @@ namespace {
 using index::Geometry;
 using json::Value;
 
-Value relate(SpatialRelation relation, const Geometry& a, const Geometry& b) {
+/// Reading a geometry takes as long as visiting some values per corner; relating two may look at
+/// every pair of edges.
+constexpr uint64_t kWorkPerCorner = 16;
+constexpr uint64_t kPairsPerWork = 4;
+
+std::optional<Geometry> read(const Value& geojson, EvalContext& context) {
+    auto geometry = Geometry::parse(geojson, nullptr, context.space);
+    if (geometry && !context.charge(kWorkPerCorner * geometry->points())) return std::nullopt;
+    return geometry;
+}
+
+Value relate(SpatialRelation relation, const Geometry& a, const Geometry& b, EvalContext& context) {
+    if (!context.charge(a.points() * b.points() / kPairsPerWork)) return {};
     switch (relation) {
         case SpatialRelation::kDistance:
             return Value::number(a.distance(b));
@@ -24,20 +36,21 @@ Value relate(SpatialRelation relation, const Geometry& a, const Geometry& b) {
 
 template <SpatialRelation kRelation>
 Value call_relation(EvalContext& context, Arguments args) {
-    const auto a = Geometry::parse(args[0], nullptr, context.space);
+    const auto a = read(args[0], context);
     if (!a) return {};
-    const auto b = Geometry::parse(args[1], nullptr, context.space);
-    return b ? relate(kRelation, *a, *b) : Value();
+    const auto b = read(args[1], context);
+    return b ? relate(kRelation, *a, *b, context) : Value();
 }
 
 Value area(EvalContext& context, Arguments args) {
-    const auto geometry = Geometry::parse(args[0], nullptr, context.space);
+    const auto geometry = read(args[0], context);
     return geometry ? Value::number(geometry->area()) : Value();
 }
 
 Value is_valid(EvalContext& context, Arguments args) {
     if (args[0].is_undefined()) return {};
-    return Value::boolean(Geometry::parse(args[0], nullptr, context.space).has_value());
+    const bool valid = read(args[0], context).has_value();
+    return context.failed() ? Value() : Value::boolean(valid);
 }
 
 Value is_valid_detailed(EvalContext& context, Arguments args) {
@@ -56,7 +69,7 @@ const Geometry* geometry_of(const SpatialNode::Argument& argument, EvalContext& 
     if (argument.source == Source::kConstant) return argument.constant;
     if (argument.source == Source::kParameter && context.geometries != nullptr)
         return context.geometries[argument.parameter].get();
-    own = Geometry::parse(argument.node->eval(context), nullptr, context.space);
+    own = read(argument.node->eval(context), context);
     return own ? &*own : nullptr;
 }
 
@@ -75,7 +88,7 @@ Value SpatialNode::eval(EvalContext& context) const {
     const Geometry* left = geometry_of(left_, context, own_left);
     if (left == nullptr) return {};
     const Geometry* right = geometry_of(right_, context, own_right);
-    return right == nullptr ? Value() : relate(relation_, *left, *right);
+    return right == nullptr ? Value() : relate(relation_, *left, *right, context);
 }
 
 std::span<const FunctionSpec> spatial_functions() {

@@ -19,6 +19,8 @@ inline constexpr uint32_t kReplicateCharactersMax = 10'000;
 
 /// Iterated array elements, produced rows and visited values while one item is evaluated.
 inline constexpr uint64_t kWorkPerItemMax = 20'000'000;
+/// Steps that are each bounded by the item's size can still add up: a page must end.
+inline constexpr int64_t kItemMicrosMax = 10'000'000;
 /// What one item's evaluation may allocate.
 inline constexpr size_t kEvaluationBytesMax = size_t{64} << 20;
 /// The JSON size of one computed array or object (values share parts, so memory is no bound).

@@ -23,6 +23,7 @@ public:
     }
 
     Status run_condition() {
+        form_ = hints::Form::kCondition;
         auto* q = make<Query>();
         syntax_.query = q;
         if (from(*q) && expect(Tok::kWhere)) q->where = expr();
@@ -185,12 +186,12 @@ private:
         for (const ast::Step& step : path->steps) {
             if (step.kind != ast::StepKind::kExpr) continue;
             Diagnostics diagnostics(syntax_.text);
-            diagnostics.add(
-                "SC1001", step.range,
-                fmt::format("Syntax error, incorrect syntax near '{}'.",
-                            std::string_view(syntax_.text)
-                                .substr(step.expr->range.start,
-                                        step.expr->range.end - step.expr->range.start)));
+            diagnostics.add("SC1001", step.range,
+                            fmt::format("Syntax error, incorrect syntax near '{}'.",
+                                        std::string_view(syntax_.text)
+                                            .substr(step.expr->range.start,
+                                                    step.expr->range.end - step.expr->range.start)),
+                            hints::kSourcePath);
             return fail(diagnostics.to_error());
         }
         return path;

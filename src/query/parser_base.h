@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "query/diagnostics.h"
+#include "query/hints.h"
 #include "query/lexer.h"
 #include "query/limits.h"
 #include "query/parser.h"
@@ -49,9 +50,11 @@ protected:
     }
     /// Records the syntax error at the current token.
     std::nullptr_t unexpected() {
+        if (failed_) return nullptr;
         Diagnostics diagnostics(syntax_.text);
+        const std::string hint = hints::syntax(syntax_.text, token_.range.start, form_);
         if (at(Tok::kEnd)) {
-            diagnostics.add("SC1002", token_.range, "Syntax error, unexpected end-of-file.");
+            diagnostics.add("SC1002", token_.range, "Syntax error, unexpected end-of-file.", hint);
         } else {
             constexpr size_t kQuotedMax = 64;
             size_t length = std::min(token_.text.size(), kQuotedMax);
@@ -60,7 +63,8 @@ protected:
                 --length;
             diagnostics.add("SC1001", token_.range,
                             fmt::format("Syntax error, incorrect syntax near '{}'.",
-                                        token_.text.substr(0, length)));
+                                        token_.text.substr(0, length)),
+                            hint);
         }
         return fail(diagnostics.to_error());
     }
@@ -158,6 +162,7 @@ protected:
     uint32_t end_ = 0;  // of the last consumed token
     uint32_t depth_ = 0;
     bool failed_ = false;
+    hints::Form form_ = hints::Form::kQuery;  // of the text
     Error error_;
 };
 

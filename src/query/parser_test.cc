@@ -31,7 +31,12 @@ std::string syntax_error(int start, int end, std::string_view near) {
     return "{\"errors\":[{\"severity\":\"Error\",\"location\":{\"start\":" + std::to_string(start) +
            ",\"end\":" + std::to_string(end) +
            "},\"code\":\"SC1001\",\"message\":\"Syntax error, incorrect syntax near '" +
-           std::string(near) + "'.\"}]}";
+           std::string(near) + "'.\"";
+}
+
+/// Without the hint, which tests/query/hints.test is about.
+std::string without_hint(const std::string& error) {
+    return error.substr(0, error.find(",\"hint\""));
 }
 
 TEST(Parser, PrecedenceFollowsTheTable) {
@@ -111,14 +116,14 @@ TEST(Parser, ContextualWords) {
 }
 
 TEST(Parser, SyntaxErrorsCarryPositions) {
-    EXPECT_EQ(canonical("SELECT c.value FROM c"), syntax_error(9, 14, "value"));
-    EXPECT_EQ(canonical("SELECT TOP -1 c.a FROM c"), syntax_error(11, 12, "-"));
-    EXPECT_EQ(canonical("SELECT '\xC3\xA9\xF0\x9F\x98\x80' FROM FROM"),
+    EXPECT_EQ(without_hint(canonical("SELECT c.value FROM c")), syntax_error(9, 14, "value"));
+    EXPECT_EQ(without_hint(canonical("SELECT TOP -1 c.a FROM c")), syntax_error(11, 12, "-"));
+    EXPECT_EQ(without_hint(canonical("SELECT '\xC3\xA9\xF0\x9F\x98\x80' FROM FROM")),
               syntax_error(18, 22, "FROM"));
     EXPECT_EQ(
-        canonical("SELECT 1 FROM c WHERE"),
+        without_hint(canonical("SELECT 1 FROM c WHERE")),
         "{\"errors\":[{\"severity\":\"Error\",\"location\":{\"start\":21,\"end\":21},\"code\":"
-        "\"SC1002\",\"message\":\"Syntax error, unexpected end-of-file.\"}]}");
+        "\"SC1002\",\"message\":\"Syntax error, unexpected end-of-file.\"");
 }
 
 TEST(Parser, RefusesWhatIsNotInTheGrammar) {

@@ -5,6 +5,7 @@
 #include "json/parse.h"
 #include "json/select.h"
 #include "json/write.h"
+#include "query/eval.h"
 #include "query/limits.h"
 
 namespace orrery::query {
@@ -326,6 +327,49 @@ TEST_F(QueryTest, PartialMatchesAreBounded) {
     EXPECT_NE(run("SELECT VALUE ARRAY_CONTAINS([ARRAY_CONCAT(c.o, [{}])], c.o, true) FROM c", items)
                   .find("too much work"),
               std::string::npos);
+}
+
+/// Steps that are each as large as the item add up; a clock ends them.
+TEST_F(QueryTest, TimePerItemIsBounded) {
+    class SlowClock final : public Clock {
+    public:
+        int64_t wall_us() const override { return 0; }
+        int64_t monotonic_us() const override { return now_us_ += 1'000'000; }
+
+    private:
+        mutable int64_t now_us_ = 1;
+    };
+    const SlowClock clock;
+    Environment environment;
+    environment.clock = &clock;
+    std::string list = "[0";
+    for (int i = 0; i < 5000; ++i) list += ",1";
+    const std::string one = "{\"l\":" + list + "]}";
+    EXPECT_NE(run("SELECT VALUE COUNT(1) FROM c JOIN x IN c.l", "[" + one + "]", environment)
+                  .find("too long on a single item"),
+              std::string::npos);
+    // The time of one item is not that of others.
+    const std::string small = R"({"l":[1,2,3]})";
+    std::string many = small;
+    for (int i = 0; i < 5000; ++i) many += "," + small;
+    EXPECT_EQ(run("SELECT VALUE COUNT(1) FROM c JOIN x IN c.l", "[" + many + "]", environment),
+              "[15003]");
+}
+
+TEST_F(QueryTest, NobodyWaits) {
+    const auto query = compiled("SELECT VALUE x FROM c JOIN x IN c.l");
+    const Parameters parameters = bound(*query);
+    EvalContext context;
+    size_t asked = 0;
+    const std::function<bool()> gone = [&] { return ++asked == 2; };
+    context.cancelled = &gone;
+    context.arena = &arena_;
+    context.begin_item();
+    size_t charges = 0;
+    while (context.charge() && charges < 100'000) ++charges;
+    EXPECT_EQ(asked, 2U);
+    EXPECT_LT(charges, 1000U);
+    EXPECT_EQ(context.take_status().error().http_status, 408);
 }
 
 // --- point candidates ---------------------------------------------------------------------------

@@ -103,6 +103,8 @@ test('errors of the protocol become words', () => {
   const query = WireError.from(400, new Headers(), JSON.stringify({ message: 'Message: {"errors":[{"code":"SC1001","message":"Syntax error","location":{"start":3,"end":5}}]}\r\nActivityId: x' }));
   assert.equal(query.message, 'SC1001: Syntax error');
   assert.deepEqual(query.details[0]!.location, { start: 3, end: 5 });
+  const hinted = WireError.from(400, new Headers(), JSON.stringify({ message: 'Message: {"errors":[{"code":"SC2005","message":"Unknown.","hint":"Write LENGTH(x)."}]}\r\nActivityId: x' }));
+  assert.equal(hinted.message, 'SC2005: Unknown. Write LENGTH(x).');
   assert.equal(WireError.from(401, new Headers(), JSON.stringify({ message: 'No.\r\nActivityId: x' })).message, 'No.');
   assert.equal(WireError.from(502, new Headers(), '<html>').message, '<html>');
 });

@@ -128,7 +128,7 @@ export function Query({ db, container, refresh }: ContainerProps) {
         else {
           setResult({ ...now, running: false, error });
           if (error instanceof WireError)
-            editor.current?.mark(error.details.flatMap((d) => (d.location ? [{ from: d.location.start, to: d.location.end, message: d.message }] : [])));
+            editor.current?.mark(error.details.flatMap((d) => (d.location ? [{ from: d.location.start, to: d.location.end, message: d.hint ? `${d.message} ${d.hint}` : d.message }] : [])));
         }
       }
     },

@@ -2,6 +2,8 @@ export interface QueryErrorDetail {
   code: string;
   message: string;
   severity?: string;
+  /// What to do about it, for a person.
+  hint?: string;
   location?: { start: number; end: number };
 }
 
@@ -55,7 +57,7 @@ export class WireError extends Error {
         if (inner.Errors) message = inner.Errors.join('\n');
         else if (inner.errors) {
           details = inner.errors;
-          message = inner.errors.map((e) => (e.code ? `${e.code}: ${e.message}` : e.message)).join('\n');
+          message = inner.errors.map((e) => (e.code ? `${e.code}: ${e.message}` : e.message) + (e.hint ? ` ${e.hint}` : '')).join('\n');
         }
       } catch {
         message = nested;

@@ -223,6 +223,7 @@ void ShellSession::show_problems(const std::string& text,
         }
         note(
             fmt::format("{}{}{}", problem.code, problem.code.empty() ? "" : ": ", problem.message));
+        if (!problem.hint.empty()) note(problem.hint);
     }
 }
 

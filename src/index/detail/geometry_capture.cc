@@ -15,12 +15,12 @@ void GeometryCapture::enter(size_t depth, std::string_view name) {
                                                    : Role::kOther;
 }
 
-void GeometryCapture::begin_object(size_t depth, uint64_t path, uint8_t types) {
+void GeometryCapture::begin_object(size_t depth, uint64_t path, uint16_t spatial) {
     other_object(depth);
     Object object;
     object.depth = depth;
     object.path = path;
-    object.types = types;
+    object.spatial = spatial;
     object.arrays = arrays_.size();
     objects_.push_back(object);
 }
@@ -71,7 +71,7 @@ bool GeometryCapture::leave(size_t depth, Found& found) {
     if (object.depth != depth) return false;
     objects_.pop_back();
     found.path = object.path;
-    found.types = object.types;
+    found.spatial = object.spatial;
     found.too_large = object.parts > kPartsMax && !object.broken;
     found.is_geojson = !object.broken && !found.too_large && object.type.is_string() &&
                        object.coordinates.is_array();

@@ -22,7 +22,7 @@ public:
 
     /// A value of the item begins at `depth`, under a member name or (`name` empty) as an element.
     void enter(size_t depth, std::string_view name);
-    void begin_object(size_t depth, uint64_t path, uint8_t types);
+    void begin_object(size_t depth, uint64_t path, uint16_t spatial);
     /// An object that cannot be a geometry.
     void other_object(size_t depth);
     void begin_array(size_t depth);
@@ -30,7 +30,7 @@ public:
 
     struct Found {
         uint64_t path = 0;
-        uint8_t types = 0;        ///< that the policy lists there
+        uint16_t spatial = 0;     ///< the index there, as in PathTree::Position
         bool is_geojson = false;  ///< `geojson` may be valid
         bool too_large = false;   ///< was not kept: may be valid, too
         json::Value geojson;      ///< until reset()
@@ -46,7 +46,7 @@ private:
     struct Object {
         size_t depth = 0;
         uint64_t path = 0;
-        uint8_t types = 0;
+        uint16_t spatial = 0;
         Role role = Role::kOther;  ///< of the member that the walk is in
         bool broken = false;
         size_t parts = 0;

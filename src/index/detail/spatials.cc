@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/limits.h"
@@ -30,6 +33,43 @@ Result<uint8_t> read_types(const json::Value& list, std::string_view path) {
     return types;
 }
 
+constexpr std::array<std::pair<std::string_view, double PlaneBox::*>, 4> kBoxSides = {
+    {{"xmin", &PlaneBox::xmin},
+     {"ymin", &PlaneBox::ymin},
+     {"xmax", &PlaneBox::xmax},
+     {"ymax", &PlaneBox::ymax}}};
+
+Result<std::optional<PlaneBox>> read_box(const json::Value& value, std::string_view path) {
+    if (value.is_undefined() || value.is_null()) return std::optional<PlaneBox>();
+    const std::string what = "the bounding box of the spatial path '" + excerpt(path) + "'";
+    if (!value.is_object() || value.members().size() != kBoxSides.size())
+        return bad_policy(what + " must be an object of the numbers xmin, ymin, xmax and ymax");
+    PlaneBox box;
+    for (const auto& [name, side] : kBoxSides) {
+        const json::Value number = value.member(name);
+        if (!number.is_number())
+            return bad_policy(what + " has no number '" + std::string(name) + "'");
+        box.*side = number.as_double();
+    }
+    // The extents of the widest boxes are no numbers.
+    const double width = box.xmax - box.xmin;
+    const double height = box.ymax - box.ymin;
+    if (!(width > 0 && height > 0 && std::isfinite(width) && std::isfinite(height)))
+        return bad_policy(what + " is empty: xmin must be below xmax, and ymin below ymax");
+    return std::optional<PlaneBox>(box);
+}
+
+void append_box(std::string& out, const PlaneBox& box) {
+    out.append(",\"boundingBox\":{");
+    for (const auto& [name, side] : kBoxSides) {
+        if (name != kBoxSides.front().first) out.push_back(',');
+        json::write_string(out, name);
+        out.push_back(':');
+        json::write_number(out, box.*side);
+    }
+    out.push_back('}');
+}
+
 Result<SpatialIndex> read_spatial(const json::Value& entry) {
     if (!entry.is_object())
         return bad_policy("'spatialIndexes' holds something that is not an object");
@@ -39,18 +79,14 @@ Result<SpatialIndex> read_spatial(const json::Value& entry) {
                               "'");
     const json::Value path = entry.member("path");
     if (!path.is_string()) return bad_policy("a spatial index has no string member 'path'");
-    const json::Value box = entry.member("boundingBox");
-    if (!box.is_undefined() && !box.is_null())
-        return bad_policy("the spatial path '" + excerpt(path.as_string()) +
-                          "' has a bounding box, which is for planar coordinates only; this "
-                          "container's coordinates are geographic");
     SpatialIndex out;
+    TRY(out.grid.box, read_box(entry.member("boundingBox"), path.as_string()));
     TRY(out.path, parse_index_path(path.as_string()));
     if (!out.path.steps.empty() && !out.path.steps[0].any_element &&
         json::is_system_property(out.path.steps[0].name))
         return bad_policy("the spatial path '" + excerpt(path.as_string()) +
                           "' is of a system property");
-    TRY(out.types, read_types(entry.member("types"), path.as_string()));
+    TRY(out.grid.types, read_types(entry.member("types"), path.as_string()));
     return out;
 }
 
@@ -85,12 +121,14 @@ void append_spatials(std::string& out, const std::vector<SpatialIndex>& spatials
         out.append(",\"types\":[");
         bool first = true;
         for (unsigned type = 0; type < kGeometryTypeCount; ++type) {
-            if ((spatials[i].types & (1U << type)) == 0) continue;
+            if ((spatials[i].grid.types & (1U << type)) == 0) continue;
             if (!first) out.push_back(',');
             first = false;
             json::write_string(out, geometry_type_name(static_cast<GeometryType>(type)));
         }
-        out.append("]}");
+        out.push_back(']');
+        if (spatials[i].grid.box) append_box(out, *spatials[i].grid.box);
+        out.push_back('}');
     }
     out.push_back(']');
 }

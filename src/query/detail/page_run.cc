@@ -107,7 +107,7 @@ Result<PageAnswer> PageRun::run() {
     facts.posts_undefined = [&](const IndexPathSteps& path) {
         return request_.settings->undefined_usable(path);
     };
-    facts.is_spatial = [&](const IndexPathSteps& path) {
+    facts.spatial = [&](const IndexPathSteps& path) {
         return request_.settings->spatial_usable(path);
     };
     filter_ = analyze_filter(request_.query, request_.parameters, facts);
@@ -377,8 +377,6 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
 
 // --- index metrics ------------------------------------------------------------------------------
 
-namespace {
-
 std::string metric_path(const IndexPathSteps& path) {
     std::string out;
     for (const index::PathStep& step : path) {
@@ -389,6 +387,8 @@ std::string metric_path(const IndexPathSteps& path) {
     }
     return out;
 }
+
+namespace {
 
 void add_once(std::vector<std::string>& list, std::string text) {
     if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));

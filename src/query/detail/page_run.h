@@ -51,6 +51,9 @@ struct SortOrder {
     std::vector<const Conjunct*> in_ranges;  ///< what of the filter the ranges say already
 };
 
+/// A path as people write it in a policy: quoted where it must be, without ending.
+std::string metric_path(const IndexPathSteps& path);
+
 class BlockingPass;
 
 /// One page in the making.
@@ -82,6 +85,7 @@ private:
     Result<SortOrder> sort_order() const;
     Result<SortOrder> composite_order() const;
     void narrow_walk(SortOrder& order) const;
+    Error no_composite(const std::vector<IndexPathSteps>& paths) const;
     std::string sort_key(LoadedItem& item, bool cut);
     Status find_position_key();
 

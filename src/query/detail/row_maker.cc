@@ -94,7 +94,7 @@ bool condition_holds(const Condition& condition, const Value& item,
     }
     if (condition.spatial)
         return any_value(item, condition.path, [&](const Value& value) {
-            return index::posts_in(value, condition.ranges);
+            return index::posts_in(value, condition.ranges, *condition.spatial);
         });
     std::string term;
     return any_value(item, condition.path, [&](const Value& value) {
@@ -113,6 +113,7 @@ RowMaker::RowMaker(const PageRequest& request, const Filter& filter)
       level_(request.query.root()),
       split_(level_.sources.size() == 1 && level_.sources[0].query == nullptr &&
              !level_.sources[0].iterate) {
+    evaluation_.context.cancelled = &request.cancelled;
     level_.order_by = {};
     level_.top = level_.offset = level_.limit = {};
     if (split_) level_.where = nullptr;

@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "index/terms.h"
 #include "query/detail/page_run.h"
+#include "query/hints.h"
 #include "query/nodes.h"
 
 namespace orrery::query::detail {
@@ -87,7 +88,9 @@ Result<SortOrder> PageRun::sort_order() const {
     if (!indexed && request_.query.is_hidden((*path)[0].name)) return order;
     if (request_.use_index && !indexed)
         return errors::bad_request(
-            "The index path corresponding to the specified order-by item is excluded.");
+            "The index path corresponding to the specified order-by item is excluded. " +
+            hints::excluded_path(metric_path(*path),
+                                 settings.indexing.mode == index::IndexingMode::kNone));
     order.steps = *path;
     order.path = index::path_hash(settings.path_key, *path);
     if (!request_.use_index || !settings.path_usable(*path)) return order;
@@ -143,9 +146,20 @@ Result<SortOrder> PageRun::composite_order() const {
         // Compared in the directions of the query itself.
         return order;
     }
-    return errors::bad_request(
+    return no_composite(keys);
+}
+
+/// Says which index would do, unless a key is no path that one could have.
+Error PageRun::no_composite(const std::vector<IndexPathSteps>& paths) const {
+    std::string text =
         "The order by query does not have a corresponding composite index that it can be served "
-        "from.");
+        "from.";
+    std::vector<hints::OrderKey> keys;
+    for (size_t i = 0; i < paths.size(); ++i) {
+        if (paths[i].empty()) return errors::bad_request(std::move(text));
+        keys.push_back({metric_path(paths[i]), request_.query.root().order_by[i].descending});
+    }
+    return errors::bad_request(text + " " + hints::composite_index(keys));
 }
 
 /// Leading members that the filter fixes narrow the walk, and so does a range of the next one.
