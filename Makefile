@@ -1,5 +1,5 @@
 # Entry points. `make run` and `make test` are all a new user needs.
-.PHONY: help deps build run test asan tsan fuzz bench sdk-tests lab-test crash-test disk-test cli-test explorer-test format lint check-layers clean
+.PHONY: help deps build run test asan asan-build tsan fuzz bench sdk-tests lab-test crash-test disk-test cli-test explorer-test format lint check-layers clean
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -48,10 +48,12 @@ SANITIZED = -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Sanitized -DCMAKE_CX
 THREADED = base_test meter_test script_test storage_test partition_test catalog_test engine_test lab_test net_test cli_test rest_test
 
 # Built with what a fuzzer needs, so that `make fuzz FUZZ_BUILD_DIR=build-asan` has nothing left to compile but its targets.
-asan:
+asan-build:
 	@tools/install_deps.sh sanitizers
 	$(CMAKE) -B build-asan $(SANITIZED) -DORRERY_SANITIZE=fuzzer-no-link,address,undefined -DORRERY_FUZZ=ON
 	ninja -C build-asan -j $(JOBS) unit_tests
+
+asan: asan-build
 	ASAN_OPTIONS=detect_leaks=1 tools/run_unit_tests.sh build-asan asan
 
 tsan:

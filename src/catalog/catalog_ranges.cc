@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/bytes.h"
 #include "base/encoding.h"
@@ -19,8 +20,8 @@ constexpr uint64_t kFollowRecordsMax = 2000;
 constexpr int kCatchUpRoundsMax = 50;
 /// With so few left, writers are made to wait for the rest.
 constexpr uint64_t kTailRecordsMax = 50;
-/// Writers who are as fast as they are followed are held back after so many rounds: to so many
-/// records ahead, and then fewer and fewer.
+/// Writers who are faster than they are followed are held back, and those who are as fast after so
+/// many rounds: to so many records ahead, and then fewer and fewer.
 constexpr int kFreeRounds = 10;
 constexpr uint64_t kPaceRecords = 400;
 /// A change of the container's settings in the middle makes it begin again.
@@ -290,13 +291,17 @@ Status CatalogImpl::carry_out(RangeMove& move, RangeProgress& progress) {
 /// Follows writers until they are but a little ahead, and closes the sources to them there.
 Status CatalogImpl::close_sources(partition::PartitionMove& moving, const RangeProgress& progress) {
     uint64_t pace = kPaceRecords;
+    uint64_t before = std::numeric_limits<uint64_t>::max();
+    bool free = true;
     for (int round = 0;; ++round) {
         TRY(const uint64_t records, moving.follow());
-        (void)records;
         if (progress.cancelled) return Status(errors::service_unavailable("It was cancelled."));
         TRY(const bool closed, moving.close(kTailRecordsMax));
         if (closed) return {};
-        if (round < kFreeRounds) continue;
+        // Writers who are faster make each round longer than the one before.
+        free = free && round < kFreeRounds && records < before;
+        before = records;
+        if (free) continue;
         moving.pace(pace);
         pace = std::max(pace / 2, kTailRecordsMax);
     }

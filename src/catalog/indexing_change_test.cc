@@ -48,7 +48,8 @@ protected:
     Findings check() {
         Findings findings;
         const storage::ViewPtr view = account_.store->view();
-        for (const PartitionRange& range : container()->ranges->ranges)
+        for (const ContainerPtr now = container();
+             const PartitionRange& range : now->ranges->ranges)
             EXPECT_TRUE(range.partition->check(*view, findings).ok());
         return findings;
     }

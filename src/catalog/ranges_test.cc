@@ -437,7 +437,8 @@ TEST(Ranges, TooManyWaitForTheSwitch) {
     EXPECT_EQ(other, 0U);
     EXPECT_EQ(done + refused, kWriters);
     size_t items = 0;
-    for (const PartitionRange& range : written.container()->ranges->ranges)
+    for (const ContainerPtr now = written.container();
+         const PartitionRange& range : now->ranges->ranges)
         items += static_cast<size_t>(range.partition->totals(*account.store->view())->items);
     EXPECT_EQ(items, done + written.items.size());
 }
@@ -698,7 +699,8 @@ TEST(Ranges, TtlIsFilledInTheMiddle) {
     ASSERT_NO_FATAL_FAILURE(written.expect_whole());
     account.clock.advance_us(200'000'000'000);
     size_t removed = 0;
-    for (const PartitionRange& range : written.container()->ranges->ranges) {
+    for (const ContainerPtr now = written.container();
+         const PartitionRange& range : now->ranges->ranges) {
         const auto some = range.partition->remove_expired(1000);
         ASSERT_TRUE(some.ok());
         removed += *some;

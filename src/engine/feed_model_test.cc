@@ -259,7 +259,8 @@ private:
             case 7:
                 return expire();
             case 8:
-                for (const auto& range : server_.container("c")->ranges->ranges)
+                for (const auto now = server_.container("c");
+                     const auto& range : now->ranges->ranges)
                     ASSERT_TRUE(range.partition->trim_log(50).ok());
                 return;
             default:
@@ -308,7 +309,7 @@ private:
             ASSERT_EQ(versions.size(), 1U) << one.first << "/" << one.second;
         std::vector<std::string> findings;
         const auto view = server_.store().view();
-        for (const auto& range : server_.container("c")->ranges->ranges)
+        for (const auto now = server_.container("c"); const auto& range : now->ranges->ranges)
             ASSERT_TRUE(range.partition->check(*view, findings).ok());
         ASSERT_EQ(findings, std::vector<std::string>());
     }

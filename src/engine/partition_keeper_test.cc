@@ -539,7 +539,9 @@ TEST(PartitionKeeper, RedistributionAboveWhatAPartitionServes) {
     ASSERT_EQ(container->ranges->ranges.size(), 2U);
     const auto rates = [&] {
         std::vector<double> out;
-        for (const auto& range : test.catalog().find_container("d", "c")->ranges->ranges)
+        // Held while it is looked at: the keeper may have replaced it meanwhile.
+        for (const auto now = test.catalog().find_container("d", "c");
+             const auto& range : now->ranges->ranges)
             out.push_back(range.budget->rate_ru());
         return out;
     };

@@ -222,13 +222,13 @@ TEST_F(ViewTest, SurvivesRestartsCrashesSplitsAndMerges) {
         if (round == 3) merge();
         if (round % 2 == 0) expect_view_follows();
         // The log is trimmed only as far as the view has come.
-        for (const auto& range : server_.container("s")->ranges->ranges)
+        for (const auto now = server_.container("s"); const auto& range : now->ranges->ranges)
             ASSERT_TRUE(range.partition->trim_log(100'000).ok());
     }
     expect_view_follows();
     std::vector<std::string> findings;
     for (const auto* id : {"s", "v"})
-        for (const auto& range : server_.container(id)->ranges->ranges)
+        for (const auto now = server_.container(id); const auto& range : now->ranges->ranges)
             EXPECT_TRUE(range.partition->check(*server_.store().view(), findings).ok());
     EXPECT_EQ(findings, std::vector<std::string>());
 }

@@ -15,7 +15,8 @@ size_t HeavyHitters::take_lightest() {
     ranked_.clear();
     for (size_t i = 0; i < weights_.size(); ++i) ranked_.emplace_back(weights_[i], i);
     const size_t kept = std::min(kRanked, ranked_.size());
-    std::partial_sort(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(kept), ranked_.end());
+    std::partial_sort(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(kept),
+                      ranked_.end());
     ranked_.resize(kept);
     ranked_next_ = 0;
     changed_min_ = INT64_MAX;

@@ -204,7 +204,8 @@ TEST(Recorder, SamplesAreBoundedButEveryShapeOfAQueryIsSampled) {
 TEST(Recorder, RequestsThatFollowOneAnotherOnAConnection) {
     ManualClock clock(kStart * 1'000'000);
     Recorder recorder(clock);
-    const auto at = [](uint16_t ms, uint64_t container, OperationClass operation, uint64_t connection) {
+    const auto at = [](uint16_t ms, uint64_t container, OperationClass operation,
+                       uint64_t connection) {
         RequestRecord out = record(kStart, 0, 2);
         out.wall_ms = ms;
         out.container = container;
@@ -213,7 +214,8 @@ TEST(Recorder, RequestsThatFollowOneAnotherOnAConnection) {
         out.set_key("[\"a\"]", 9);
         return out;
     };
-    // An order, then its customer, in time; a third read comes too late, a fourth from somebody else.
+    // An order, then its customer, in time; a third read comes too late, a fourth from somebody
+    // else.
     recorder.observe(at(0, 7, OperationClass::kRead, 1));
     recorder.observe(at(40, 8, OperationClass::kRead, 1));
     recorder.observe(at(95, 8, OperationClass::kRead, 1));
@@ -225,7 +227,8 @@ TEST(Recorder, RequestsThatFollowOneAnotherOnAConnection) {
     EXPECT_EQ(pairs[0].units, 2 * meter::kUnitsPerRu);
     EXPECT_TRUE(recorder.pairs(8).empty());
     // Four queries on one key within 50 ms are one burst; the fifth is not part of it.
-    for (const int ms : {200, 210, 220, 230, 280}) recorder.observe(at(static_cast<uint16_t>(ms), 7, OperationClass::kQuery, 3));
+    for (const int ms : {200, 210, 220, 230, 280})
+        recorder.observe(at(static_cast<uint16_t>(ms), 7, OperationClass::kQuery, 3));
     Observation seen;
     recorder.describe(7, seen);
     ASSERT_TRUE(seen.bursts.has_value());

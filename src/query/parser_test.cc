@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/rounds_test_support.h"
 #include "query/limits.h"
 #include "query/printer.h"
 
@@ -243,7 +244,7 @@ TEST(Limits, NestingIsBounded) {
 }
 
 TEST(Limits, ParenthesesOnTheLeftAreFree) {
-    const size_t many = 50'000;
+    const size_t many = rounds(size_t{50'000});
     EXPECT_EQ(expression(repeat("(", many) + "1" + repeat(")", many)), "1");
     EXPECT_FALSE(accepted("SELECT VALUE " + repeat("(", many) + "1" + repeat(")", many - 1)));
     EXPECT_FALSE(accepted("SELECT VALUE " + repeat("(", many) + "1" + repeat(")", many + 1)));
@@ -262,7 +263,7 @@ TEST(Limits, ParenthesesOnTheLeftAreFree) {
 TEST(Limits, LongChainsAreFine) {
     for (const char* unit :
          {"1 OR ", "1 AND ", "1 + ", "1 = ", "1 < ", "'a' || ", "1 ?? ", "1 * ", "1 | "}) {
-        const std::string text = "SELECT VALUE " + repeat(unit, 50'000) + "1";
+        const std::string text = "SELECT VALUE " + repeat(unit, rounds(size_t{50'000})) + "1";
         auto parsed = parse_query(text);
         ASSERT_TRUE(parsed.ok()) << unit;
         const std::string printed = to_text(*(*parsed)->query, PrintForm::kOneLine);
