@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -142,6 +144,70 @@ TEST_P(CompositeWalks, OrdersWithoutAnIndexAreRefused) {
     EXPECT_EQ(error("c._etag"),
               "The index path corresponding to the specified order-by item is excluded. Add "
               R"({"path": "/_etag/?"} to the includedPaths of the container's indexing policy.)");
+}
+
+/// Filters without an order use the entries of composite indexes, too.
+TEST_P(CompositeWalks, FiltersGiveWhatAScanGives) {
+    const std::vector<std::string> filters = {"c.kind = 1 AND c.r = 7",
+                                              "c.kind = 1 AND c.r > 5",
+                                              "c.kind = 2 AND c.r >= -3 AND c.r < 20",
+                                              "c.r > 'text3'",
+                                              "c.r = 'text3' AND c.kind = 0",
+                                              "c.r = null",
+                                              "c.r = [1]",
+                                              "IS_ARRAY(c.r)",
+                                              "NOT IS_DEFINED(c.r)",
+                                              "IS_DEFINED(c.r)",
+                                              "c.r != 7",
+                                              "c.r = 7 AND c.r = 8",
+                                              "c.r IN (1, 2, 3)",
+                                              "CONTAINS(c.id, '1') AND c.r = 3"};
+    const std::vector<std::string> shapes = {"SELECT VALUE c.id", "SELECT VALUE COUNT(1)",
+                                             "SELECT *", "SELECT DISTINCT VALUE c.kind"};
+    size_t served = 0;
+    for (const std::string& filter : filters) {
+        for (const std::string& shape : shapes) {
+            const std::string pk = key();
+            const std::string text = shape + " FROM c WHERE c.pk = '" + pk + "' AND " + filter;
+            for (const bool in_key : {false, true}) {
+                QueryOptions options;
+                if (in_key) options.partition_key = "[\"" + pk + "\"]";
+                options.use_index = false;
+                QueryOutcome scanned = container_->query(text, options);
+                ASSERT_FALSE(scanned.error.has_value()) << text << ": " << *scanned.error;
+                std::sort(scanned.rows.begin(), scanned.rows.end());
+                options.use_index = true;
+                for (const uint32_t page_rows : {testing_support::kUnlimitedPage, 3U}) {
+                    options.page_rows = page_rows;
+                    QueryOutcome found = container_->query(text, options);
+                    ASSERT_FALSE(found.error.has_value()) << text << ": " << *found.error;
+                    std::sort(found.rows.begin(), found.rows.end());
+                    EXPECT_EQ(found.rows, scanned.rows) << text;
+                    served += found.composites.empty() ? 0 : 1;
+                }
+            }
+        }
+    }
+    EXPECT_GT(served, filters.size() * shapes.size());
+}
+
+TEST_P(CompositeWalks, FiltersReadNoMoreThanTheyShow) {
+    const auto rows = [&](const std::string& text, QueryOutcome& outcome) {
+        outcome = container_->query(text, QueryOptions{});
+        EXPECT_FALSE(outcome.error.has_value()) << text;
+        return outcome.rows.size();
+    };
+    QueryOutcome outcome;
+    const size_t found =
+        rows("SELECT * FROM c WHERE c.pk = 'tenant1' AND c.kind = 1 AND c.r > 5", outcome);
+    EXPECT_GT(found, 0U);
+    EXPECT_EQ(outcome.loaded, found);
+    EXPECT_EQ(outcome.candidates, found);
+    const std::set<std::vector<std::string>> composite = {{"/pk ASC", "/kind ASC", "/r ASC"}};
+    EXPECT_EQ(outcome.composites, composite);
+    // A gap in the leading members is no use of an index.
+    rows("SELECT * FROM c WHERE c.kind = 1 AND c.r > 5", outcome);
+    EXPECT_TRUE(outcome.composites.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Partitions, CompositeWalks, ::testing::Bool());

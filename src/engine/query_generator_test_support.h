@@ -74,7 +74,9 @@ public:
         }
         text += " FROM c";
         if (join_) text += join();
-        if (chance(6)) {
+        if (composites && chance(25)) {
+            text += " WHERE " + composite_filter();
+        } else if (chance(6)) {
             text += " WHERE " + pinned();
         } else if (chance(85)) {
             text += " WHERE " + condition(2);
@@ -469,6 +471,33 @@ private:
                 return chance(50) ? "c.pk = " + constant(partition_key())
                                   : "c.id = " + constant(R"("i)" + std::to_string(below(70)) + '"');
         }
+    }
+
+    /// Conjuncts that a composite index of policy() says together, and perhaps others.
+    std::string composite_filter() {
+        const auto is = [this](const std::string& path, bool key = false) {
+            const std::string number = std::to_string(below(4));
+            return path + " = " + constant(key ? partition_key() : chance(70) ? number : scalar());
+        };
+        const auto limited = [&](const std::string& path) {
+            return chance(60) ? is(path) : path + ' ' + comparison() + ' ' + literal();
+        };
+        std::string out;
+        switch (below(4)) {
+            case 0:
+                out = is("c.b") + " AND " + limited("c.a");
+                break;
+            case 1:
+                out = "c.s = " + constant(string()) + " AND " + limited("c.b");
+                break;
+            case 2:
+                out = is("c.pk", true) + " AND " + limited("c.a");
+                break;
+            default:
+                out = is("c.pk", true) + " AND " + is("c.a") + " AND " + limited("c.b");
+        }
+        if (chance(30)) out = condition(1) + " AND " + out;
+        return out;
     }
 
     /// Names items by id and key.

@@ -34,6 +34,9 @@ struct QueryOutcome {
     size_t pages = 0;
     std::string continuation;        ///< of the last page
     std::set<std::string> accesses;  ///< how partitions were read: "scan", "index", …
+    uint64_t candidates = 0;         ///< items that were looked at …
+    uint64_t loaded = 0;             ///< … and read
+    std::set<std::vector<std::string>> composites;  ///< utilized, by their members
 };
 
 struct QueryOptions {
@@ -139,7 +142,13 @@ public:
             return;
         }
         ++outcome.pages;
-        for (const auto& access : answer->page.accesses) outcome.accesses.insert(access.access);
+        for (const auto& access : answer->page.accesses) {
+            outcome.accesses.insert(access.access);
+            outcome.candidates += access.candidates;
+            outcome.loaded += access.loaded;
+        }
+        const auto& composites = answer->page.index_use.utilized_composite;
+        outcome.composites.insert(composites.begin(), composites.end());
         auto& rows = answer->page.rows;
         if (rows.size() > options.page_rows)
             outcome.error = "a page of " + std::to_string(rows.size()) + " rows";

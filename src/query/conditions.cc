@@ -631,6 +631,7 @@ bool Condition::is_member_path() const {
 }
 
 uint64_t Condition::entries_hash(SipKey key) const {
+    if (composite != nullptr) return index::composite_hash(key, *composite);
     const uint64_t hash = index::path_hash(key, path);
     return spatial ? index::spatial_hash(key, hash, *spatial) : hash;
 }
@@ -650,6 +651,28 @@ uint64_t Filter::seeks() const {
     for (const Conjunct& c : conjuncts)
         if (c.condition) sum += c.condition->seeks;
     return sum;
+}
+
+std::vector<const Condition*> Filter::conditions(
+    const std::function<bool(const Condition&)>& usable, bool& all) const {
+    std::vector<const Condition*> out;
+    std::vector<bool> decided(conjuncts.size());
+    for (const CompositeCondition& one : composites) {
+        if (!usable(one.condition)) continue;
+        out.push_back(&one.condition);
+        for (const size_t i : one.conjuncts) decided[i] = true;
+    }
+    all = true;
+    for (size_t i = 0; i < conjuncts.size(); ++i) {
+        if (decided[i]) continue;
+        const auto& condition = conjuncts[i].condition;
+        if (condition && usable(*condition)) {
+            out.push_back(&*condition);
+        } else {
+            all = false;
+        }
+    }
+    return out;
 }
 
 Filter analyze_filter(const CompiledQuery& query, const Parameters& parameters,

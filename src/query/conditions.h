@@ -37,6 +37,9 @@ struct Condition {
     std::string needle;          ///< strings without it fail the test, as does all but strings
     /// The entries are those of the spatial index at `path`.
     std::optional<index::SpatialGrid> spatial;
+    /// The entries are those of a composite index, borrowed from the policy; `path` is empty.
+    const index::CompositeIndex* composite = nullptr;
+    bool within_key = false;  ///< composite: the ranges hold entries of one partition key alone
     LookupKind lookup = LookupKind::kSeek;
     uint32_t seeks = 0;  ///< of the RU formula
 
@@ -45,7 +48,7 @@ struct Condition {
     bool is_member_path() const;
     /// The entries are those of the values at this path.
     bool is_of_values(const IndexPathSteps& values) const {
-        return kind == Kind::kTerms && !spatial && path == values;
+        return kind == Kind::kTerms && !spatial && composite == nullptr && path == values;
     }
     /// Where the entries of kTerms are.
     uint64_t entries_hash(SipKey key) const;
@@ -61,8 +64,15 @@ struct Conjunct {
     std::optional<Condition> condition;  ///< nullopt: the index cannot help
 };
 
+/// What several conjuncts say of one composite index.
+struct CompositeCondition {
+    Condition condition;
+    std::vector<size_t> conjuncts;  ///< in Filter::conjuncts
+};
+
 struct Filter {
     std::vector<Conjunct> conjuncts;
+    std::vector<CompositeCondition> composites;  ///< no two of them have a conjunct in common
     /// Paths that some conjunct would look up if they were indexed.
     std::vector<IndexPathSteps> missing_paths;
 
@@ -71,6 +81,10 @@ struct Filter {
     /// Some conjunct has a condition. One with a test is then the only one.
     bool is_served() const;
     uint64_t seeks() const;
+    /// The conditions for which `usable` holds, a composite one instead of those of its conjuncts.
+    /// `all`: every conjunct is in them.
+    std::vector<const Condition*> conditions(const std::function<bool(const Condition&)>& usable,
+                                             bool& all) const;
 };
 
 /// What the analysis asks about the index.

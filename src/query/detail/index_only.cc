@@ -77,6 +77,10 @@ Result<bool> owns_prefix(const PageRequest& request, storage::PartitionId partit
     return true;
 }
 
+std::vector<const Condition*> all_conditions(const Filter& filter, bool& all) {
+    return filter.conditions([](const Condition&) { return true; }, all);
+}
+
 }  // namespace
 
 struct PageRun::IndexOnly {
@@ -122,9 +126,10 @@ struct PageRun::IndexOnly {
 /// Whether what is asked for is a number of items, of all or of those with one value.
 bool PageRun::is_one_run(const IndexOnly& only) {
     if (!only.request.query.output_needs().paths.empty()) return false;
-    const auto& conjuncts = only.pass.filter.conjuncts;
-    return conjuncts.empty() || (conjuncts.size() == 1 && conjuncts[0].condition &&
-                                 conjuncts[0].condition->is_single_term());
+    bool all = true;
+    const auto conditions = all_conditions(only.pass.filter, all);
+    return all &&
+           (conditions.empty() || (conditions.size() == 1 && conditions[0]->is_single_term()));
 }
 
 /// Whether entries in the segment's scope are exactly the segment's items, and worth reading.
@@ -283,8 +288,9 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
                                  only.request.settings->path_key};
         Condition all;
         all.kind = Condition::Kind::kAll;
-        for (const Conjunct& conjunct : only.pass.filter.conjuncts)
-            all.parts.push_back(*conjunct.condition);
+        bool every = true;
+        for (const Condition* condition : all_conditions(only.pass.filter, every))
+            all.parts.push_back(*condition);
         const Condition& condition = all.parts.size() == 1 ? all.parts[0] : all;
         TRY(const bool counted, feed_counted(only, condition));
         if (counted) return true;

@@ -7,6 +7,7 @@
 #include "index/terms.h"
 #include "json/write.h"
 #include "partition/client_item.h"
+#include "query/detail/composite_filter.h"
 #include "storage/light_view.h"
 
 namespace orrery::query::detail {
@@ -111,6 +112,7 @@ Result<PageAnswer> PageRun::run() {
         return request_.settings->spatial_usable(path);
     };
     filter_ = analyze_filter(request_.query, request_.parameters, facts);
+    use_composites(filter_, *request_.settings);
     const Level& root = request_.query.root();
     const bool by_row = !root.grouped && !root.distinct && root.reads_items &&
                         (root.sources[0].query == nullptr || root.sources[0].query->is_streaming());
@@ -280,15 +282,18 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     const bool terms_allowed = !resumed || resume.order == Position::Order::kTerms;
     if (resumed && resume.order == Position::Order::kTerms) {
         // The page before left in the order of this path.
-        for (const Conjunct& conjunct : filter_.conjuncts) {
-            if (!conjunct.condition || conjunct.condition->kind != Condition::Kind::kTerms)
-                continue;
-            const Condition& condition = *conjunct.condition;
-            if (condition.entries_hash(request_.settings->path_key) != resume.path) continue;
+        const auto left_by = [&](const Condition& condition, size_t conjuncts) {
+            if (condition.kind != Condition::Kind::kTerms ||
+                condition.entries_hash(request_.settings->path_key) != resume.path)
+                return;
             access.kind = Access::Kind::kTerms;
             access.terms = &condition;
-            access.exact = filter_.conjuncts.size() == 1 && filter_.is_exact();
-        }
+            access.exact = filter_.conjuncts.size() == conjuncts && filter_.is_exact();
+        };
+        for (const Conjunct& conjunct : filter_.conjuncts)
+            if (conjunct.condition) left_by(*conjunct.condition, 1);
+        for (const CompositeCondition& one : filter_.composites)
+            left_by(one.condition, one.conjuncts.size());
         if (access.terms == nullptr || !facts.index_complete)
             return errors::bad_request(
                 "The continuation token does not fit the container any more: its indexing policy "
@@ -405,6 +410,16 @@ void note_paths(const Condition& condition, std::vector<std::string>& out) {
 
 void PageRun::note_index_use() {
     IndexUse& use = answer_.index_use;
+    const auto note_composite = [&](const index::CompositeIndex& composite) {
+        std::vector<std::string> members;
+        for (const auto& member : composite.members)
+            members.push_back(metric_path(member.steps) + (member.descending ? " DESC" : " ASC"));
+        auto& list = use.utilized_composite;
+        if (std::find(list.begin(), list.end(), members) == list.end())
+            list.push_back(std::move(members));
+    };
+    for (const CompositeCondition& one : filter_.composites)
+        note_composite(*one.condition.composite);
     for (const Conjunct& conjunct : filter_.conjuncts)
         if (conjunct.condition) note_paths(*conjunct.condition, use.utilized);
     for (const IndexPathSteps& path : filter_.missing_paths)
@@ -428,10 +443,7 @@ void PageRun::note_index_use() {
         }
         return;
     }
-    std::vector<std::string> members;
-    for (const auto& member : order_.composite->members)
-        members.push_back(metric_path(member.steps) + (member.descending ? " DESC" : " ASC"));
-    use.utilized_composite.push_back(std::move(members));
+    note_composite(*order_.composite);
 }
 
 }  // namespace orrery::query::detail

@@ -40,8 +40,14 @@ partition::EpkRange overlap(const partition::EpkRange& a, const partition::EpkRa
 
 std::string describe(const Condition& condition) {
     switch (condition.kind) {
-        case Condition::Kind::kTerms:
-            return index::path_text(condition.path) + (condition.spatial ? " (spatial)" : "");
+        case Condition::Kind::kTerms: {
+            if (condition.composite == nullptr)
+                return index::path_text(condition.path) + (condition.spatial ? " (spatial)" : "");
+            std::string out;
+            for (const auto& member : condition.composite->members)
+                out += (out.empty() ? "" : ", ") + index::path_text(member.steps);
+            return out + " (composite)";
+        }
         case Condition::Kind::kAll:
         case Condition::Kind::kAny: {
             std::string out = "(";
@@ -135,13 +141,19 @@ namespace {
 /// Inside one key only the entries of single values are one run; between the values of a range lie
 /// those of all other keys.
 bool is_narrow(const Condition& condition, const Segment& segment) {
-    if (!segment.one_key) return true;
+    if (!segment.one_key || condition.within_key) return true;
     if (condition.kind != Condition::Kind::kTerms)
         return std::all_of(condition.parts.begin(), condition.parts.end(),
                            [&](const Condition& part) { return is_narrow(part, segment); });
     return condition.test == nullptr &&
            std::all_of(condition.ranges.begin(), condition.ranges.end(),
                        [](const index::TermRange& range) { return range.single; });
+}
+
+/// A page that leaves in term order has a term in its position, and positions travel in headers.
+bool has_short_terms(const Condition& condition) {
+    constexpr size_t kMembersMax = 2;
+    return condition.composite == nullptr || condition.composite->members.size() <= kMembersMax;
 }
 
 /// Items that have all of several single values, if there are at least two of those and it does not
@@ -171,21 +183,17 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     if (!facts.index_complete || !filter.is_served()) return scan;
     const IndexReader reader{request.query, request.parameters, segment.scope,
                              request.settings->path_key};
-    std::vector<const Condition*> conditions;
+    bool enforces_all = true;
+    const auto conditions = filter.conditions(
+        [&](const Condition& condition) { return is_narrow(condition, segment); }, enforces_all);
     std::deque<ConditionProbe> probes;
-    for (const Conjunct& conjunct : filter.conjuncts) {
-        if (!conjunct.condition || !is_narrow(*conjunct.condition, segment)) continue;
-        conditions.push_back(&*conjunct.condition);
+    for (const Condition* condition : conditions)
         // A page that goes on in docref order.
-        probes.emplace_back(reader, *conjunct.condition,
+        probes.emplace_back(reader, *condition,
                             segment.resume_term.empty() ? std::string_view(segment.resume_docref)
                                                         : std::string_view());
-    }
     if (conditions.empty()) return scan;
     const bool tests = conditions[0]->test != nullptr;
-    bool enforces_all = true;
-    for (const Conjunct& conjunct : filter.conjuncts)
-        enforces_all &= conjunct.condition && is_narrow(*conjunct.condition, segment);
     uint64_t cap_max = count_cap;
     uint64_t worthwhile = UINT64_MAX;
     size_t best = 0;
@@ -228,10 +236,10 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     const Condition& driver = *conditions[best];
     access.detail = describe(driver);
     if (driver.kind == Condition::Kind::kTerms && !driver.is_single_term() && terms_allowed &&
-        driver.is_member_path() && (!known || tests)) {
+        driver.is_member_path() && has_short_terms(driver) && (!known || tests)) {
         access.kind = Access::Kind::kTerms;
         access.terms = &driver;
-        access.exact = filter.conjuncts.size() == 1 && filter.is_exact();
+        access.exact = conditions.size() == 1 && enforces_all && filter.is_exact();
         return access;
     }
     TRY(auto stream, probes[best].take_stream(kListMax));

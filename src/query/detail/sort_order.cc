@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "index/terms.h"
+#include "query/detail/composite_filter.h"
 #include "query/detail/page_run.h"
 #include "query/hints.h"
 #include "query/nodes.h"
@@ -164,47 +165,10 @@ Error PageRun::no_composite(const std::vector<IndexPathSteps>& paths) const {
 
 /// Leading members that the filter fixes narrow the walk, and so does a range of the next one.
 void PageRun::narrow_walk(SortOrder& order) const {
-    using Member = index::CompositeIndex::Member;
-    const auto condition_on = [&](const Member& member, bool fixed) {
-        const Conjunct* found = nullptr;
-        for (const Conjunct& conjunct : filter_.conjuncts)
-            if (conjunct.condition && conjunct.condition->is_of_values(member.steps) &&
-                (!fixed || conjunct.condition->is_single_term()))
-                found = &conjunct;
-        if (found != nullptr) order.in_ranges.push_back(found);
-        return found;
-    };
-    const auto& members = order.composite->members;
-    std::string prefix;
-    size_t fixed = 0;
-    for (; fixed < members.size(); ++fixed) {
-        const Conjunct* conjunct = condition_on(members[fixed], true);
-        if (conjunct == nullptr) break;
-        std::string term = conjunct->condition->ranges[0].begin;
-        if (members[fixed].descending) invert(term, 0);
-        prefix += term;
-    }
-    const Conjunct* range = nullptr;
-    if (fixed < members.size() && !members[fixed].descending)
-        range = condition_on(members[fixed], false);
-    if (range != nullptr) {
-        for (const index::TermRange& one : range->condition->ranges)
-            order.ranges.push_back({prefix + one.begin, prefix + one.end, false});
-    } else {
-        order.ranges = {
-            {prefix, prefix.empty() ? std::string(1, '\xFF') : prefix_successor(prefix), false}};
-    }
-    const auto& key_paths = request_.settings->key.member_paths;
-    order.within_key =
-        std::all_of(key_paths.begin(), key_paths.end(), [&](const json::MemberPath& path) {
-            const auto end = members.begin() + static_cast<ptrdiff_t>(fixed);
-            return std::any_of(members.begin(), end, [&](const Member& member) {
-                return std::equal(member.steps.begin(), member.steps.end(), path.begin(),
-                                  path.end(), [](const index::PathStep& step, const auto& name) {
-                                      return step.name == name;
-                                  });
-            });
-        });
+    CompositeReach reach = reach_of(filter_, *order.composite, *request_.settings);
+    for (const size_t i : reach.conjuncts) order.in_ranges.push_back(&filter_.conjuncts[i]);
+    order.ranges = std::move(reach.ranges);
+    order.within_key = reach.within_key;
 }
 
 /// The place of an item; `cut`: as its index entry says it.
