@@ -105,7 +105,7 @@ TEST_F(LabTest, ItemsAreSampledWithTheirPaths) {
             R"(,"type":"post","when":"2024-01-02T03:04:05Z","comments":[)" + list + "]",
             version > 0);
         list += R"(,{"t":)" + std::to_string(version) + "}";
-        server_.clock().advance_seconds(60);
+        server_.clock().advance_seconds(600);
     }
     const json::Value seen = page("/_orrery/containers/d/c/lab/observation");
     EXPECT_EQ(seen.member("itemUse").member("samples").as_int64(), 8);
