@@ -83,6 +83,13 @@ def obstacles(say, results, missed):
     """What stands in the way of goals that were missed, as far as it does not depend on the run."""
     notes = []
     npm, nginx = results.last("npm-server", "read"), results.last("nginx", "read")
+    ours, gets = results.last("orrery", "read"), results.last("rocksdb", "read")
+    if ours and gets and nginx and any("RocksDB" in goal for goal in missed):
+        rest = ours["server_cpu_us"] - nginx["server_cpu_us"] - gets["client_cpu_us"]
+        notes.append(
+            f"**A request through the kernel** cost nginx, which only sends a file, {nginx['server_cpu_us']} µs in this run, "
+            f"{nginx['server_cpu_us'] / gets['client_cpu_us']:.1f} × RocksDB's gets. Taking both away leaves {rest:.1f} µs for the "
+            "signature, the budget, JSON and the rest of a read.")
     if npm and nginx and any("npm" in goal for goal in missed):
         notes.append(
             "**The npm server** keeps everything in one process's memory, without an index, without durability, without checking a "
@@ -175,7 +182,7 @@ def main():
     say(f"\n`orrery-hot` reads a set of {given.hot:,} items; `read` draws uniformly from all; `mix95` and `mix50` are "
         "95/5 and 50/50 reads and upserts with zipfian keys; `feed` reads pages of 100 items. `rocksdb` does the same "
         "gets (id entry, item) and puts (item, id entry, log record) on one thread, `rocksdb-sync` with a sync for each. "
-        "`orrery-unmetered` and `orrery-metered` take turns of a second on the hot set; medians. "
+        "`orrery-unmetered` and `orrery-metered` take turns of a second, in memory; medians. "
         "The npm server keeps 2,000 items in memory only; as it comes it ends the connection after each answer. "
         "CPU is user and system time of the process and its children.")
     flatness(say, results)
