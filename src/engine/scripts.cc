@@ -129,9 +129,15 @@ Status Scripts::post(std::function<void()> task) {
     }
     threads_.post([this, task = std::move(task)] {
         --waiting_;
-        task();
+        if (!stopping_) task();
     });
     return {};
+}
+
+void Scripts::stop() {
+    stopping_ = true;
+    if (!end_runs_) end_runs_.emplace();
+    threads_.stop();
 }
 
 Status Scripts::check(std::string_view text) {

@@ -59,8 +59,8 @@ public:
 
     /// Runs `task` on a thread for scripts. 503: too many are waiting.
     Status post(std::function<void()> task);
-    /// Runs what is queued and ends the threads.
-    void stop() { threads_.stop(); }
+    /// Ends what runs and the threads; what is queued is dropped.
+    void stop();
 
     // On a script thread.
 
@@ -72,7 +72,9 @@ public:
 private:
     const Engine& engine_;
     std::atomic<size_t> waiting_{0};
-    WorkerPool threads_;  // last: its tasks use the others
+    std::atomic<bool> stopping_{false};
+    std::optional<script::EndRuns> end_runs_;  // from stop() on
+    WorkerPool threads_;                       // last: its tasks use the others
 };
 
 /// The trigger of that name, which must run at that time and be made for that operation; else 400.

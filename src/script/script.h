@@ -54,7 +54,7 @@ struct RunRequest {
 
 /// How a run ended. What it did to its collection is for the caller to keep or to undo.
 struct RunResult {
-    /// 400 with what was thrown (and its number as sub-status), 408 or 413.
+    /// 400 with what was thrown (and its number as sub-status), 408, 413 or 503.
     Status status;
     std::optional<std::string> request_body;   ///< set by a pre-trigger; JSON text
     std::optional<std::string> response_body;  ///< set by the script; JSON text
@@ -71,6 +71,16 @@ public:
     virtual RunResult run(const RunRequest& request, const Limits& limits) = 0;
     /// 400 with line and column when the text is no function.
     virtual Status check(std::string_view text) = 0;
+};
+
+/// While one exists, every run in this process ends with 503 as soon as it can be interrupted: a
+/// server that stops does not wait for its scripts.
+class EndRuns {
+public:
+    EndRuns();
+    ~EndRuns();
+    EndRuns(const EndRuns&) = delete;
+    EndRuns& operator=(const EndRuns&) = delete;
 };
 
 /// User-defined functions of one page of a query: a world of their own on this thread. Used and

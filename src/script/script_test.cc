@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -214,6 +216,29 @@ TEST(Script, LoopsEnd) {
         EXPECT_TRUE(status == 408 || status == 413)
             << loop << ": " << result.status.error().message;
     }
+    EXPECT_EQ(value_of("1"), "1");
+}
+
+TEST(Script, AServerThatStopsDoesNotWait) {
+    std::optional<EndRuns> ending;
+    std::thread stop([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        ending.emplace();
+    });
+    const RunResult loop = run("function () { for (;;); }");
+    stop.join();
+    ASSERT_FALSE(loop.status.ok());
+    EXPECT_EQ(loop.status.error().http_status, 503);
+    // What begins now ends as well.
+    EXPECT_EQ(run("function () { for (;;); }").status.error().http_status, 503);
+    const auto functions = Functions::create({});
+    const auto added = functions->add("loop", "function () { for (;;); }");
+    ASSERT_TRUE(added.ok());
+    json::Arena arena;
+    const auto called = functions->call(*added, {}, arena);
+    ASSERT_FALSE(called.ok());
+    EXPECT_EQ(called.error().http_status, 503);
+    ending.reset();
     EXPECT_EQ(value_of("1"), "1");
 }
 

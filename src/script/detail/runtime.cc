@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/script_errors.h"
 #include "script/detail/runtime_impl.h"
 #include "script/detail/watchdog.h"
@@ -29,6 +30,7 @@ constexpr JSClass kGlobalClass = {
     "global", JSCLASS_GLOBAL_FLAGS, &JS::DefaultGlobalClassOps, nullptr, nullptr, nullptr};
 
 std::atomic<int> live_runtimes{0};
+std::atomic<int> ending_runs{0};  // how many EndRuns there are
 
 /// SpiderMonkey from the first runtime on to the end of the process.
 struct EngineLife {
@@ -168,6 +170,7 @@ bool RuntimeImpl::may_go_on() {
     if (watch_.deadline_us == 0) return true;  // nothing is limited
     if (watch_.ending == Ending::kNone && system_clock().monotonic_us() >= watch_.deadline_us)
         watch_.ending = Ending::kTime;
+    if (watch_.ending == Ending::kNone && ending_runs != 0) watch_.ending = Ending::kServerStops;
     if (watch_.ending == Ending::kNone && memory_used() > watch_.memory_bytes) {
         JS_GC(cx_);
         if (memory_used() > watch_.memory_bytes) watch_.ending = Ending::kMemory;
@@ -209,6 +212,8 @@ Status RuntimeImpl::ended_by(const Limits& limits) const {
             return Status(errors::script_timeout(limits.time_ms));
         case Ending::kMemory:
             return Status(errors::script_memory(limits.memory_bytes));
+        case Ending::kServerStops:
+            return Status(errors::service_unavailable("The server is stopping."));
         case Ending::kAborted:
         case Ending::kNone:
             break;
@@ -318,6 +323,14 @@ Status RuntimeImpl::check(std::string_view text) {
 }  // namespace orrery::script::detail
 
 namespace orrery::script {
+
+EndRuns::EndRuns() {
+    ++detail::ending_runs;
+}
+
+EndRuns::~EndRuns() {
+    --detail::ending_runs;
+}
 
 Runtime& Runtime::of_this_thread() {
     return detail::runtime_of_this_thread();

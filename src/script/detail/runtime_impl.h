@@ -25,7 +25,7 @@ struct Program {
 };
 
 /// Why the engine was told to stop.
-enum class Ending : uint8_t { kNone, kTime, kMemory, kAborted };
+enum class Ending : uint8_t { kNone, kTime, kMemory, kAborted, kServerStops };
 
 /// What limits the scripts that run on a runtime at one moment. Owned by the runtime's thread.
 struct Watch {
