@@ -237,12 +237,13 @@ TEST_F(QueryTest, MemoryIsBounded) {
     EXPECT_EQ(status.error().http_status, 400);
 }
 
+/// By steps, or on a slow machine by time, whichever comes first.
 TEST_F(QueryTest, WorkIsBounded) {
     std::string list = "[0";
     for (int i = 0; i < 3000; ++i) list += ",1";
     const std::string items = "[{\"l\":" + list + "]}]";
     EXPECT_NE(run("SELECT VALUE COUNT(1) FROM c JOIN a IN c.l JOIN b IN c.l JOIN d IN c.l", items)
-                  .find("too much work"),
+                  .find("on a single item"),
               std::string::npos);
     EXPECT_NE(run("SELECT VALUE ARRAY(SELECT VALUE c FROM a IN c.l JOIN b IN c.l) FROM c", items)
                   .find("too large"),
@@ -286,8 +287,8 @@ TEST_F(QueryTest, SearchesInTextAreBounded) {
     EXPECT_EQ(about("LENGTH(TRIM(c.t, '" + part + "b'))"), "[0]");
     EXPECT_EQ(about("c.t LIKE '%" + part + "b%'"), "[false]");
     EXPECT_EQ(about("c.t LIKE '%a_a%'"), "[true]");
-    EXPECT_NE(about("c.t LIKE '%" + part + "_b%'").find("too much work"), std::string::npos);
-    EXPECT_NE(about("'" + part + "' LIKE '%" + part.substr(9) + "_b%'").find("too much work"),
+    EXPECT_NE(about("c.t LIKE '%" + part + "_b%'").find("on a single item"), std::string::npos);
+    EXPECT_NE(about("'" + part + "' LIKE '%" + part.substr(9) + "_b%'").find("on a single item"),
               std::string::npos);
     // Many searches of one large text.
     const std::string many = "SELECT VALUE COUNT(1) FROM c JOIN x IN c.l WHERE ";
@@ -330,7 +331,7 @@ TEST_F(QueryTest, PartialMatchesAreBounded) {
     EXPECT_NE(run("SELECT VALUE ARRAY_CONTAINS([c.o], c.o.missing ?? c.o, true) FROM c", items),
               "");
     EXPECT_NE(run("SELECT VALUE ARRAY_CONTAINS([ARRAY_CONCAT(c.o, [{}])], c.o, true) FROM c", items)
-                  .find("too much work"),
+                  .find("on a single item"),
               std::string::npos);
 }
 
