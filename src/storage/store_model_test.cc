@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/rounds_test_support.h"
+#include "storage/detail/view.h"
 #include "storage/fault_file_system.h"
 #include "storage/light_view.h"
 #include "storage/store_test_support.h"
@@ -219,6 +220,13 @@ int expect_counts(const View& view, const std::map<std::string, std::string>& in
     return compared;
 }
 
+/// How often a list in memory was there to be read.
+int lists_compared = 0;
+
+detail::PostingLists& lists_of(const View& view) {
+    return static_cast<const detail::ViewBase&>(view).impl().database().posting_lists();
+}
+
 /// One term's entries, through the filters; and the same within a budget.
 void expect_term(const View& view, const std::map<std::string, std::string>& index,
                  std::mt19937_64& random) {
@@ -229,6 +237,26 @@ void expect_term(const View& view, const std::map<std::string, std::string>& ind
     std::vector<std::pair<std::string, std::string>> expected(index.lower_bound(begin),
                                                               index.lower_bound(end));
     ASSERT_EQ(entries(*scan_term(view, begin, end)), expected);
+    // Now and then the list is to be made, so that others grow old.
+    if (random() % 2 == 0) lists_of(view).note_walk(begin, 1000);
+    ASSERT_EQ(entries(*scan_term(view, begin, end)), expected);
+    const auto files = static_cast<const detail::ViewBase&>(view).impl().index_files();
+    if (files.generation != 0 && lists_of(view).find(begin, files.table) != nullptr)
+        ++lists_compared;
+    const auto jumping = scan_term(view, begin, end);
+    for (int i = 0; i < 10; ++i) {
+        std::string target = begin;
+        target.append(Docref("12345678", random() % (kItems + 2)).bytes());
+        if (random() % 10 == 0) target = random() % 2 == 0 ? begin : end;
+        const auto at = std::find_if(expected.begin(), expected.end(),
+                                     [&](const auto& entry) { return entry.first >= target; });
+        jumping->seek(target);
+        ASSERT_EQ(jumping->valid(), at != expected.end());
+        if (at != expected.end()) {
+            ASSERT_EQ(jumping->key(), at->first);
+            ASSERT_EQ(jumping->value(), at->second);
+        }
+    }
     auto backward = entries(*scan_term(view, begin, end, Direction::kBackward));
     std::reverse(backward.begin(), backward.end());
     ASSERT_EQ(backward, expected);
@@ -342,6 +370,7 @@ TEST(StoreModel, RandomOperationsViewsFlushesAndReopens) {
         ASSERT_TRUE(store.close().ok());
     }
     EXPECT_GT(counts_compared, 100);
+    EXPECT_GT(lists_compared, 100);
 }
 
 /// Writers run until the power goes. Every acknowledged state must be there afterwards, and what is

@@ -444,6 +444,7 @@ void Committer::write_table(const FrozenTablePtr& table) {
         return;
     }
     database_->term_columns().apply(*run);
+    database_->posting_lists().apply(*run);
     queue_.post([this, number = table->number] { on_table_written(number); });
 }
 

@@ -3,6 +3,8 @@
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "storage/detail/own_keys.h"
+#include "storage/detail/posting_lists.h"
+#include "storage/detail/term_prefix.h"
 #include "storage/detail/view.h"
 
 namespace orrery::storage::detail {
@@ -25,6 +27,8 @@ public:
                   !range.end.empty()),
           forward_(range.direction == Direction::kForward) {
         if (budget_ != nullptr && !budget_->spend(kSearchSteps)) return;
+        if (range.one_term && forward_)
+            term_bytes_ = term_prefix_bytes(range.begin.data(), range.begin.size());
         obtain(range);
         source_->lower.assign(range.begin);
         source_->upper.assign(range.end);
@@ -35,11 +39,18 @@ public:
         arrive();
     }
     ~DiskCursor() override {
+        // A search for few entries costs no more than finding their list.
+        if (term_bytes_ > 0 && steps_ > 2 * kSearchSteps / 3)
+            database_.posting_lists().note_walk(
+                std::string_view(source_->lower).substr(0, term_bytes_), kSearchSteps + steps_);
         if (pooled_ && source_ != nullptr && iterator_->status().ok())
             database_.iterators().give_back(std::move(source_));
     }
     DiskCursor(const DiskCursor&) = delete;
     DiskCursor& operator=(const DiskCursor&) = delete;
+
+    /// The walk says nothing about how often the term is asked for.
+    void leave_unnoted() { term_bytes_ = 0; }
 
     bool valid() const override { return valid_; }
     std::string_view key() const override { return key_; }
@@ -49,6 +60,7 @@ public:
             valid_ = false;
             return;
         }
+        ++steps_;
         forward_ ? iterator_->Next() : iterator_->Prev();
         arrive();
     }
@@ -57,6 +69,7 @@ public:
             valid_ = false;
             return;
         }
+        steps_ += kSearchSteps;
         forward_ ? iterator_->Seek(slice(key)) : iterator_->SeekForPrev(slice(key));
         arrive();
     }
@@ -113,6 +126,8 @@ private:
     rocksdb::Iterator* iterator_ = nullptr;
     bool valid_ = false;
     std::string_view key_;
+    size_t term_bytes_ = 0;  ///< of the keys of a walk through one term: partition, path and term
+    uint64_t steps_ = 0;     ///< after the first search
 };
 
 /// The part of a run inside the range, and the position in it. Done when position is outside.
@@ -136,7 +151,7 @@ bool may_meet_reserved(const ViewImpl::Range& range) {
 /// the disk's key comes first, a step costs one comparison more than the disk's own step.
 class IndexCursor final : public Cursor {
 public:
-    IndexCursor(std::unique_ptr<DiskCursor> disk, const std::vector<RunPtr>& runs,
+    IndexCursor(std::unique_ptr<Cursor> disk, const std::vector<RunPtr>& runs,
                 const ViewImpl::Range& range)
         : disk_(std::move(disk)),
           budget_(range.budget),
@@ -273,7 +288,7 @@ private:
         }
     };
 
-    std::unique_ptr<DiskCursor> disk_;
+    std::unique_ptr<Cursor> disk_;
     ReadBudget* const budget_;
     const bool forward_;
     const bool meets_reserved_;
@@ -284,12 +299,59 @@ private:
     Run::Change change_ = Run::Change::kRemove;
 };
 
+/// The entries of a term, read from the disk; null when there are more than `most`, or unlike ones.
+/// Errors too: who reads the term itself will meet them.
+PostingListPtr make_list(const std::shared_ptr<const ViewImpl>& view, std::string_view prefix,
+                         uint64_t most) {
+    const std::string end = prefix_successor(prefix);
+    DiskCursor disk(view, {Family::kIndex, prefix, end, Direction::kForward, true, nullptr});
+    disk.leave_unnoted();
+    auto list = std::make_shared<PostingList>(std::string(prefix));
+    for (; disk.valid(); disk.next())
+        if (list->size() >= most || !list->append(disk.key(), disk.value())) return nullptr;
+    if (!disk.status().ok()) return nullptr;
+    list->shrink();
+    list->set_table(view->index_files().table);
+    return list;
+}
+
+/// What the disk has of a term, if that is in memory as a list or worth being put there. Null: read
+/// the files.
+std::unique_ptr<Cursor> list_cursor(const std::shared_ptr<const ViewImpl>& view,
+                                    const ViewImpl::Range& range) {
+    // While a table comes, nobody can say which entries the snapshot has.
+    if (!range.one_term || range.direction != Direction::kForward || range.end.empty() ||
+        view->index_files().generation == 0)
+        return nullptr;
+    const std::string_view prefix =
+        range.begin.substr(0, term_prefix_bytes(range.begin.data(), range.begin.size()));
+    if (prefix.empty()) return nullptr;
+    PostingLists& lists = view->database().posting_lists();
+    PostingListPtr list = lists.find(prefix, view->index_files().table);
+    if (list == nullptr) {
+        const uint64_t entries = lists.worthwhile(prefix);
+        if (entries == 0) return nullptr;
+        if (range.budget != nullptr) {
+            // Who may wait will make it.
+            range.budget->exceeded = true;
+            return nullptr;
+        }
+        list = make_list(view, prefix, std::min<uint64_t>(entries, lists.list_bytes_max() / 16));
+        lists.tried(prefix, list != nullptr);
+        if (list == nullptr) return nullptr;
+        lists.insert(list);
+    }
+    return walk_list(std::move(list), range.begin, range.end, range.budget);
+}
+
 }  // namespace
 
 std::unique_ptr<Cursor> make_cursor(std::shared_ptr<const ViewImpl> view,
                                     const ViewImpl::Range& range) {
     const std::vector<RunPtr>& runs = view->runs();
-    auto disk = std::make_unique<DiskCursor>(std::move(view), range);
+    std::unique_ptr<Cursor> disk;
+    if (range.family == Family::kIndex) disk = list_cursor(view, range);
+    if (disk == nullptr) disk = std::make_unique<DiskCursor>(std::move(view), range);
     if (range.family != Family::kIndex) return disk;
     auto merged = std::make_unique<IndexCursor>(std::move(disk), runs, range);
     if (merged->adds_nothing()) return merged->take_disk();

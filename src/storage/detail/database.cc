@@ -165,6 +165,7 @@ Status Database::open_database(const StoreOptions& options) {
     const std::shared_ptr<rocksdb::Cache> cache =
         rocksdb::NewLRUCache(options.block_cache_bytes, 4, false, 0.5);
     term_columns_ = std::make_unique<TermColumns>(cache);
+    posting_lists_ = std::make_unique<PostingLists>(cache);
 
     std::vector<std::string> present;
     if (rocksdb::DB::ListColumnFamilies(db_options, folder_, &present).ok()) {

@@ -15,6 +15,7 @@
 
 #include "storage/detail/iterator_pool.h"
 #include "storage/detail/partition_filter.h"
+#include "storage/detail/posting_lists.h"
 #include "storage/detail/term_columns.h"
 #include "storage/detail/wal_recovery.h"
 #include "storage/store.h"
@@ -66,6 +67,7 @@ public:
     PartitionFilter& filter() const { return *filter_; }
     IteratorPool& iterators() const { return iterators_; }
     TermColumns& term_columns() const { return *term_columns_; }
+    PostingLists& posting_lists() const { return *posting_lists_; }
 
     /// Held while files are ingested into `index`: their generation changes.
     class IndexIngest {
@@ -141,6 +143,7 @@ private:
     std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> families_{};
     mutable IteratorPool iterators_;
     std::unique_ptr<TermColumns> term_columns_;
+    std::unique_ptr<PostingLists> posting_lists_;
     std::atomic<uint64_t> ingests_begun_{1};
     std::atomic<uint64_t> ingests_done_{1};
     std::atomic<uint64_t> last_table_{0};

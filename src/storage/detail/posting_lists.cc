@@ -1,0 +1,195 @@
+#include "storage/detail/posting_lists.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "base/bytes.h"
+#include "storage/detail/view.h"
+
+namespace orrery::storage::detail {
+namespace {
+
+/// Steps through a term before its list is thought of; then after four times as many.
+constexpr uint64_t kStepsMin = 512;
+/// Beyond this nothing is tried any more: such terms have too many entries for a list.
+constexpr uint64_t kStepsMax = 1ULL << 40;
+
+size_t place_of(std::string_view prefix, size_t places) {
+    return std::hash<std::string_view>()(prefix) % places;
+}
+
+/// Of the cursor's budget.
+constexpr size_t kMovesPerStep = 16;
+
+class ListCursor final : public Cursor {
+public:
+    ListCursor(PostingListPtr list, std::string_view begin, std::string_view end,
+               ReadBudget* budget)
+        : list_(std::move(list)),
+          budget_(budget),
+          begin_(list_->lower_bound(begin, 0)),
+          end_(list_->lower_bound(end, begin_)),
+          at_(begin_),
+          key_(list_->prefix()) {
+        if (valid()) key_.append(list_->rest(at_));
+    }
+    bool valid() const override { return at_ < end_; }
+    std::string_view key() const override { return key_; }
+    std::string_view value() const override { return list_->value(); }
+    void next() override {
+        ++at_;
+        arrive();
+    }
+    void seek(std::string_view key) override {
+        const bool back = !valid() || key < key_;
+        at_ = std::min(end_, list_->lower_bound(key, back ? begin_ : at_));
+        arrive();
+    }
+    Status status() const override {
+        if (budget_ != nullptr && budget_->exceeded) return Status(over_budget());
+        return {};
+    }
+
+private:
+    void arrive() {
+        if (budget_ != nullptr && ++moves_ % kMovesPerStep == 0 && !budget_->spend(1)) at_ = end_;
+        if (!valid()) return;
+        const std::string_view rest = list_->rest(at_);
+        key_.replace(list_->prefix().size(), rest.size(), rest);
+    }
+
+    const PostingListPtr list_;
+    ReadBudget* const budget_;
+    const size_t begin_;
+    const size_t end_;
+    size_t at_;
+    size_t moves_ = 0;
+    std::string key_;
+};
+
+void delete_list(const rocksdb::Slice& /*key*/, void* value) {
+    delete static_cast<PostingListPtr*>(value);
+}
+
+}  // namespace
+
+size_t PostingList::lower_bound(std::string_view key, size_t from) const {
+    const std::string_view head = key.substr(0, std::min(key.size(), prefix_.size()));
+    const int order = head.compare(prefix_);
+    if (order > 0) return size();
+    if (order < 0) return from;
+    const std::string_view wanted = key.substr(prefix_.size());
+    // What is sought is near more often than not.
+    size_t step = 1;
+    size_t low = from;
+    size_t high = from;
+    while (high < size() && rest(high) < wanted) {
+        low = high + 1;
+        high += step;
+        step *= 2;
+    }
+    high = std::min(high, size());
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (rest(middle) < wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+bool PostingList::append(std::string_view key, std::string_view value) {
+    const std::string_view rest = key.substr(prefix_.size());
+    if (rest_bytes_ == 0) {
+        if (rest.empty()) return false;
+        rest_bytes_ = rest.size();
+        value_.assign(value);
+    }
+    if (rest.size() != rest_bytes_ || value != value_) return false;
+    rests_.append(rest);
+    return true;
+}
+
+PostingLists::PostingLists(std::shared_ptr<rocksdb::Cache> cache)
+    : cache_(std::move(cache)),
+      id_(cache_->NewId()),
+      list_bytes_max_(std::min<size_t>(cache_->GetCapacity() / 64, size_t{8} << 20)) {}
+
+std::string PostingLists::cache_key(std::string_view prefix) const {
+    std::string key = "orrery.postings";
+    append_u64_be(key, id_);
+    return key.append(prefix);
+}
+
+PostingListPtr PostingLists::find(std::string_view prefix, uint64_t table) {
+    rocksdb::Cache::Handle* const handle = cache_->Lookup(cache_key(prefix));
+    if (handle == nullptr) return nullptr;
+    PostingListPtr found = *static_cast<const PostingListPtr*>(cache_->Value(handle));
+    cache_->Release(handle);
+    return found->table() == table ? found : nullptr;
+}
+
+void PostingLists::insert(PostingListPtr list) {
+    const std::string prefix(list->prefix());
+    {
+        const std::lock_guard lock(mutex_);
+        known_[prefix] = list;
+    }
+    const size_t charge = list->memory();
+    auto* const value = new PostingListPtr(std::move(list));
+    cache_
+        ->Insert(cache_key(prefix), value, charge, &delete_list, nullptr,
+                 rocksdb::Cache::Priority::HIGH)
+        .PermitUncheckedError();
+}
+
+void PostingLists::note_walk(std::string_view prefix, uint64_t steps) {
+    std::atomic<uint64_t>& place = walked_[place_of(prefix, walked_.size())];
+    const uint64_t before = place.load(std::memory_order_relaxed);
+    const uint64_t sum = std::min((before >> 1) + steps, kStepsMax);
+    // One more at kStepsMin, and whenever the steps have become four times as many.
+    const auto level = [](uint64_t walked) { return (std::bit_width(walked / kStepsMin) + 1) / 2; };
+    const bool wanted = (before & 1) != 0 || level(sum) > level(before >> 1);
+    // Notes that come at the same time may be lost.
+    place.store(sum << 1 | (wanted ? 1U : 0U), std::memory_order_relaxed);
+}
+
+uint64_t PostingLists::worthwhile(std::string_view prefix) const {
+    const uint64_t now = walked_[place_of(prefix, walked_.size())].load(std::memory_order_relaxed);
+    return (now & 1) != 0 ? now >> 1 : 0;
+}
+
+void PostingLists::tried(std::string_view prefix, bool success) {
+    std::atomic<uint64_t>& place = walked_[place_of(prefix, walked_.size())];
+    place.store(success ? 0 : place.load(std::memory_order_relaxed) & ~uint64_t{1},
+                std::memory_order_relaxed);
+}
+
+void PostingLists::apply(const Run& run) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(known_, [&](const auto& known) {
+        const std::string& prefix = known.first;
+        const PostingListPtr list = known.second.lock();
+        if (list == nullptr) return true;
+        // Made by somebody who has seen the table already.
+        if (list->table() >= run.table()) return false;
+        const size_t first = run.lower_bound(prefix);
+        const bool changed = first < run.size() && run.key(first).starts_with(prefix);
+        if (!changed && list->table() + 1 == run.table()) {
+            list->set_table(run.table());
+            return false;
+        }
+        cache_->Erase(cache_key(prefix));
+        return true;
+    });
+}
+
+std::unique_ptr<Cursor> walk_list(PostingListPtr list, std::string_view begin, std::string_view end,
+                                  ReadBudget* budget) {
+    return std::make_unique<ListCursor>(std::move(list), begin, end, budget);
+}
+
+}  // namespace orrery::storage::detail
