@@ -215,5 +215,51 @@ TEST(Concurrency, SettingsChangeUnderWriters) {
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 
+/// Whatever the cache has of an item for a view is what the view itself has, while items are
+/// replaced, deleted and made again, read by their ids, and offered by readers with older views.
+TEST(Concurrency, CachedVersionsAreWhatTheViewShows) {
+    Bench bench;
+    constexpr int kItems = 12;
+    constexpr int kWriters = 3;
+    std::atomic<bool> stop{false};
+    std::atomic<uint64_t> compared{0};
+    std::thread reader_of_old_views([&] {
+        while (!stop) {
+            const storage::ViewPtr view = bench.store->view();
+            const std::string begin = storage::keys::partition(Bench::kPartition);
+            const std::string end = prefix_successor(begin);
+            for (int pass = 0; pass < 3; ++pass) {
+                const auto cursor = view->scan(storage::Family::kItems, begin, end);
+                for (; cursor->valid(); cursor->next()) {
+                    const storage::Docref docref =
+                        storage::keys::decode_item(cursor->key())->docref;
+                    const auto cached = bench.partition->find_version(*view, docref);
+                    if (cached == nullptr) {
+                        bench.partition->offer_version(*view, docref, cursor->value());
+                        continue;
+                    }
+                    ASSERT_EQ(*cached, cursor->value());
+                    ++compared;
+                }
+            }
+        }
+    });
+    in_threads(kWriters, [&](int thread) {
+        for (int i = 0; i < 400; ++i) {
+            const std::string id = std::to_string((i * 7 + thread * 5) % kItems);
+            if (i % 11 == 0) {
+                bench.one("a", remove(id));
+            } else if (i % 3 == 0) {
+                bench.one("a", read(id));
+            } else {
+                bench.one("a", upsert(counter_body(id, i)));
+            }
+        }
+    });
+    stop = true;
+    reader_of_old_views.join();
+    EXPECT_GT(compared, 100U);
+}
+
 }  // namespace
 }  // namespace orrery::partition

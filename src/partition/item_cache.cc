@@ -1,9 +1,11 @@
 #include "partition/item_cache.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -19,8 +21,8 @@ namespace {
 constexpr size_t kShardBits = 6;
 constexpr size_t kShardCount = size_t{1} << kShardBits;
 constexpr size_t kSlotsPerShard = 256;
-/// Node, table entry and control block; added to the bytes of key and document.
-constexpr uint64_t kEntryOverheadBytes = 192;
+/// Node, entries of table and directory, control block; added to the bytes of key and document.
+constexpr uint64_t kEntryOverheadBytes = 224;
 constexpr size_t kKeyBytesMax = limits::kItemIdBytesMax + 128;
 
 /// The hash table is already keyed by a secret hash.
@@ -31,6 +33,10 @@ struct Identity {
 SipKey process_key() {
     static const SipKey key{random_u64(), random_u64()};
     return key;
+}
+
+size_t slot_of(uint64_t hash) {
+    return (hash >> 32) % kSlotsPerShard;
 }
 
 /// A key as one run of bytes, on the stack.
@@ -51,7 +57,7 @@ public:
     std::string_view bytes() const { return {bytes_.data(), size_}; }
     uint64_t hash() const { return hash_; }
     size_t shard() const { return hash_ >> (64 - kShardBits); }
-    size_t slot() const { return (hash_ >> 32) % kSlotsPerShard; }
+    size_t slot() const { return slot_of(hash_); }
 
 private:
     std::array<char, kKeyBytesMax> bytes_;
@@ -59,23 +65,71 @@ private:
     uint64_t hash_ = 0;
 };
 
+/// Who is looked for by docref.
+uint64_t docref_hash(storage::PartitionId partition, const storage::Docref& docref) {
+    const SipKey key = process_key();
+    return siphash({key.k0 ^ partition, key.k1}, docref.bytes());
+}
+
 struct Node {
     std::string key;
     StoredItem item;
     uint64_t hash = 0;
+    uint64_t commit = 0;  ///< views from here on show this item, as long as it is here
     uint64_t bytes = 0;
     bool visited = false;
     Node* newer = nullptr;
     Node* older = nullptr;
+
+    storage::PartitionId partition() const {
+        storage::PartitionId out = 0;
+        std::memcpy(&out, key.data(), 4);
+        return out;
+    }
 };
 
-/// Versions and locks are kept per slot of hashes, not per entry: an absent item has one, too.
+/// Kept per slot of hashes, not per entry: an absent item has one, too.
 struct Slot {
-    uint64_t version = 0;
+    uint64_t commit = 0;  ///< of the last change
     uint32_t locks = 0;
 };
 
 }  // namespace
+
+/// Where the entries are, by docref. Internally locked; entries that share a hash hide each other.
+struct ItemCache::Directory {
+    struct Part {
+        std::mutex mutex;
+        absl::flat_hash_map<uint64_t, uint64_t, Identity> entries;  // guarded by mutex
+    };
+    std::array<Part, kShardCount> parts;
+    /// Hashes of docrefs that were missed lately, one bit each. Forgotten when half are set.
+    static constexpr size_t kMissedBits = size_t{1} << 20;
+    std::array<std::atomic<uint64_t>, kMissedBits / 64> missed{};
+    std::atomic<uint64_t> missed_count{0};
+
+    Part& part(uint64_t hash) { return parts[hash >> (64 - kShardBits)]; }
+    void add(const Node& node) {
+        const uint64_t hash = docref_hash(node.partition(), node.item.docref);
+        Part& at = part(hash);
+        const std::lock_guard lock(at.mutex);
+        at.entries[hash] = node.hash;
+    }
+    void remove(const Node& node) {
+        const uint64_t hash = docref_hash(node.partition(), node.item.docref);
+        Part& at = part(hash);
+        const std::lock_guard lock(at.mutex);
+        const auto found = at.entries.find(hash);
+        if (found != at.entries.end() && found->second == node.hash) at.entries.erase(found);
+    }
+    std::optional<uint64_t> find(uint64_t hash) {
+        Part& at = part(hash);
+        const std::lock_guard lock(at.mutex);
+        const auto found = at.entries.find(hash);
+        if (found == at.entries.end()) return std::nullopt;
+        return found->second;
+    }
+};
 
 /// One lock, one hash table, one queue. Eviction is SIEVE: a hand walks from the oldest entry to
 /// the newest, spares those that were hit since it last came by, and evicts the first that was not.
@@ -84,6 +138,8 @@ struct ItemCache::Shard {
     mutable std::mutex mutex;
     absl::flat_hash_map<uint64_t, std::unique_ptr<Node>, Identity> table;  // guarded by mutex
     std::array<Slot, kSlotsPerShard> slots;                                // guarded by mutex
+    absl::flat_hash_set<storage::PartitionId> erased;                      // guarded by mutex
+    Directory* directory = nullptr;
     Node* newest = nullptr;
     Node* oldest = nullptr;
     Node* hand = nullptr;
@@ -109,6 +165,7 @@ struct ItemCache::Shard {
         const auto found = table.find(hash);
         if (found == table.end()) return;
         unlink(found->second.get());
+        directory->remove(*found->second);
         table.erase(found);
     }
     void evict_to_fit() {
@@ -121,10 +178,11 @@ struct ItemCache::Shard {
             hand = victim->newer;
             const uint64_t hash = victim->hash;
             unlink(victim);
+            directory->remove(*victim);
             table.erase(hash);
         }
     }
-    void put(const FlatKey& key, StoredItem item) {
+    void put(const FlatKey& key, uint64_t commit, StoredItem item) {
         const uint64_t size = key.bytes().size() + item.document->size() + kEntryOverheadBytes;
         if (item.document->size() > kItemBytesMax || size > bytes_max) {
             erase(key.hash());
@@ -139,18 +197,25 @@ struct ItemCache::Shard {
         } else {
             unlink(node.get());
             visited = node->key == key.bytes();  // an item that is written again is in use
+            if (!visited || node->item.docref != item.docref) directory->remove(*node);
             if (!visited) node->key = key.bytes();
         }
         node->visited = visited;
         node->item = std::move(item);
+        node->commit = commit;
         node->bytes = size;
         link(node.get());
+        directory->add(*node);
         evict_to_fit();
     }
 };
 
-ItemCache::ItemCache(uint64_t bytes_max) : shards_(std::make_unique<Shard[]>(kShardCount)) {
-    for (size_t i = 0; i < kShardCount; ++i) shards_[i].bytes_max = bytes_max / kShardCount;
+ItemCache::ItemCache(uint64_t bytes_max)
+    : directory_(std::make_unique<Directory>()), shards_(std::make_unique<Shard[]>(kShardCount)) {
+    for (size_t i = 0; i < kShardCount; ++i) {
+        shards_[i].bytes_max = bytes_max / kShardCount;
+        shards_[i].directory = directory_.get();
+    }
 }
 
 ItemCache::~ItemCache() = default;
@@ -171,24 +236,48 @@ std::optional<StoredItem> ItemCache::find(const Key& key) {
     return found->second->item;
 }
 
-uint64_t ItemCache::version(const Key& key) {
-    const FlatKey flat(key);
-    if (!flat.fits()) return 0;
-    Shard& shard = shards_[flat.shard()];
+std::shared_ptr<const std::string> ItemCache::find_version(storage::PartitionId partition,
+                                                           const storage::Docref& docref,
+                                                           uint64_t commit) {
+    const std::optional<uint64_t> hash = directory_->find(docref_hash(partition, docref));
+    if (!hash) return nullptr;
+    Shard& shard = shards_[*hash >> (64 - kShardBits)];
     const std::lock_guard lock(shard.mutex);
-    return shard.slots[flat.slot()].version;
+    const auto found = shard.table.find(*hash);
+    if (found == shard.table.end() || shard.slots[slot_of(*hash)].locks != 0) return nullptr;
+    Node& node = *found->second;
+    if (node.item.docref != docref || node.partition() != partition || node.commit > commit)
+        return nullptr;
+    node.visited = true;
+    return node.item.document;
 }
 
-void ItemCache::insert_if(const Key& key, uint64_t version, StoredItem item) {
+bool ItemCache::wants(storage::PartitionId partition, const storage::Docref& docref) {
+    const uint64_t bit = docref_hash(partition, docref) % Directory::kMissedBits;
+    std::atomic<uint64_t>& word = directory_->missed[bit / 64];
+    const uint64_t mask = uint64_t{1} << (bit % 64);
+    // Bits that are lost because several threads set them at once are set the next time.
+    const uint64_t before = word.load(std::memory_order_relaxed);
+    if ((before & mask) != 0) return true;
+    word.store(before | mask, std::memory_order_relaxed);
+    if (directory_->missed_count.fetch_add(1, std::memory_order_relaxed) ==
+        Directory::kMissedBits / 2) {
+        for (auto& one : directory_->missed) one.store(0, std::memory_order_relaxed);
+        directory_->missed_count.store(0, std::memory_order_relaxed);
+    }
+    return false;
+}
+
+void ItemCache::insert_if(const Key& key, uint64_t commit, StoredItem item) {
     if (item.document == nullptr) return;
     const FlatKey flat(key);
     if (!flat.fits()) return;
     Shard& shard = shards_[flat.shard()];
     const std::lock_guard lock(shard.mutex);
     const Slot& slot = shard.slots[flat.slot()];
-    // A fill that began under the lock read the state before the commit: it loses as well.
-    if (slot.locks != 0 || slot.version != version) return;
-    shard.put(flat, std::move(item));
+    // Under the lock it is not known which state the commit leaves.
+    if (slot.locks != 0 || slot.commit > commit || shard.erased.contains(key.partition)) return;
+    shard.put(flat, commit, std::move(item));
 }
 
 void ItemCache::lock(const Key& key) {
@@ -196,24 +285,22 @@ void ItemCache::lock(const Key& key) {
     if (!flat.fits()) return;
     Shard& shard = shards_[flat.shard()];
     const std::lock_guard lock(shard.mutex);
-    Slot& slot = shard.slots[flat.slot()];
-    ++slot.version;
-    ++slot.locks;
+    ++shard.slots[flat.slot()].locks;
 }
 
-void ItemCache::install(const Key& key, StoredItem item) {
+void ItemCache::install(const Key& key, uint64_t commit, StoredItem item) {
     const FlatKey flat(key);
     if (!flat.fits()) return;
     Shard& shard = shards_[flat.shard()];
     const std::lock_guard lock(shard.mutex);
     Slot& slot = shard.slots[flat.slot()];
     CHECK(slot.locks > 0);
-    ++slot.version;
+    slot.commit = std::max(slot.commit, commit);
     --slot.locks;
     if (item.document == nullptr)
         shard.erase(flat.hash());
     else
-        shard.put(flat, std::move(item));
+        shard.put(flat, commit, std::move(item));
 }
 
 void ItemCache::erase_partition(storage::PartitionId partition) {
@@ -222,9 +309,9 @@ void ItemCache::erase_partition(storage::PartitionId partition) {
         const std::lock_guard lock(shard.mutex);
         std::vector<uint64_t> hashes;
         for (const auto& [hash, node] : shard.table)
-            if (std::memcmp(node->key.data(), &partition, 4) == 0) hashes.push_back(hash);
+            if (node->partition() == partition) hashes.push_back(hash);
         for (const uint64_t hash : hashes) shard.erase(hash);
-        for (Slot& slot : shard.slots) ++slot.version;
+        shard.erased.insert(partition);
     }
 }
 

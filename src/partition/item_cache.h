@@ -11,9 +11,10 @@
 
 namespace orrery::partition {
 
-/// Hot items by (partition, EPK, id): the stored bytes, bounded in memory, sharded. Internally
-/// locked per shard. Design D2c: a reader never sees what a failed sync takes back, and a slow fill
-/// never overwrites newer bytes.
+/// Hot items by (partition, EPK, id) and by (partition, docref): the stored bytes, bounded in
+/// memory, sharded. Internally locked per shard. Design D2c: a reader never sees what a failed sync
+/// takes back, and a slow fill never overwrites newer bytes. Commit numbers are those of views
+/// (storage::View::commit_number).
 class ItemCache {
 public:
     explicit ItemCache(uint64_t bytes_max);
@@ -27,17 +28,24 @@ public:
         std::string_view id;
     };
 
+    /// The newest published version.
     std::optional<StoredItem> find(const Key& key);
+    /// The stored bytes of an item that the index names, as a view of this commit number shows
+    /// them. Null: not here.
+    std::shared_ptr<const std::string> find_version(storage::PartitionId partition,
+                                                    const storage::Docref& docref, uint64_t commit);
 
-    /// Before reading the store to fill: remember the slot's version; insert_if loses when it
-    /// moved.
-    uint64_t version(const Key& key);
-    void insert_if(const Key& key, uint64_t version, StoredItem item);
+    /// An item as a view shows it. Loses against what was committed after that view.
+    void insert_if(const Key& key, uint64_t commit, StoredItem item);
+    /// Of find_version()'s misses, those that are worth an insert_if(): an item is when it was
+    /// missed lately, so that what is read once displaces nothing.
+    bool wants(storage::PartitionId partition, const storage::Docref& docref);
 
     /// Committer: the entry answers no reads from here ...
     void lock(const Key& key);
-    /// ... to here; an item without document removes the entry.
-    void install(const Key& key, StoredItem item);
+    /// ... to here; an item without document removes the entry. `commit`: of the view that shows
+    /// the item; 0: nothing was published.
+    void install(const Key& key, uint64_t commit, StoredItem item);
 
     void erase_partition(storage::PartitionId partition);
 
@@ -54,6 +62,8 @@ public:
 
 private:
     struct Shard;
+    struct Directory;
+    std::unique_ptr<Directory> directory_;  ///< its locks are taken under those of the shards
     std::unique_ptr<Shard[]> shards_;
 };
 

@@ -11,7 +11,7 @@ StoredItem item(std::string bytes) {
     return {std::make_shared<const std::string>(std::move(bytes)), storage::Docref("12345678", 1)};
 }
 void fill(ItemCache& cache, const ItemCache::Key& key, std::string bytes) {
-    cache.insert_if(key, cache.version(key), item(std::move(bytes)));
+    cache.insert_if(key, 100, item(std::move(bytes)));
 }
 
 TEST(ItemCache, FindsWhatWasFilled) {
@@ -32,11 +32,12 @@ TEST(ItemCache, FindsWhatWasFilled) {
 TEST(ItemCache, SlowFillLoses) {
     ItemCache cache(1 << 20);
     const ItemCache::Key key{1, "e", "i"};
-    const uint64_t before = cache.version(key);
     cache.lock(key);
-    cache.install(key, item("new"));
-    cache.insert_if(key, before, item("old"));
+    cache.install(key, 11, item("new"));
+    cache.insert_if(key, 10, item("old"));
     EXPECT_EQ(*cache.find(key)->document, "new");
+    cache.insert_if(key, 11, item("new, too"));
+    EXPECT_EQ(*cache.find(key)->document, "new, too");
 }
 
 TEST(ItemCache, LockedEntryAnswersNothingAndTakesNoFill) {
@@ -45,12 +46,11 @@ TEST(ItemCache, LockedEntryAnswersNothingAndTakesNoFill) {
     fill(cache, key, "old");
     cache.lock(key);
     EXPECT_FALSE(cache.find(key));
-    const uint64_t inside = cache.version(key);
-    cache.insert_if(key, inside, item("old"));
+    cache.insert_if(key, 100, item("old"));
     EXPECT_FALSE(cache.find(key));
-    cache.install(key, item("new"));
+    cache.install(key, 101, item("new"));
     EXPECT_EQ(*cache.find(key)->document, "new");
-    cache.insert_if(key, inside, item("old"));
+    cache.insert_if(key, 100, item("old"));
     EXPECT_EQ(*cache.find(key)->document, "new");
 }
 
@@ -59,12 +59,12 @@ TEST(ItemCache, TwoCommitsOfOneGroup) {
     const ItemCache::Key key{1, "e", "i"};
     cache.lock(key);
     cache.lock(key);
-    cache.install(key, item("first"));
+    cache.install(key, 5, item("first"));
     EXPECT_FALSE(cache.find(key));
-    cache.install(key, item("second"));
+    cache.install(key, 5, item("second"));
     EXPECT_EQ(*cache.find(key)->document, "second");
     cache.lock(key);
-    cache.install(key, {});
+    cache.install(key, 6, {});
     EXPECT_FALSE(cache.find(key));
 }
 
@@ -93,17 +93,66 @@ TEST(ItemCache, LargeItemsAndLongKeysAreLeftOut) {
     fill(cache, {1, "e", long_id}, "x");
     EXPECT_FALSE(cache.find({1, "e", long_id}));
     cache.lock({1, "e", long_id});
-    cache.install({1, "e", long_id}, item("x"));
+    cache.install({1, "e", long_id}, 7, item("x"));
     EXPECT_FALSE(cache.find({1, "e", long_id}));
+}
+
+TEST(ItemCache, VersionsForViews) {
+    ItemCache cache(1 << 20);
+    const storage::Docref docref("12345678", 1);
+    const ItemCache::Key key{1, "e", "i"};
+    EXPECT_EQ(cache.find_version(1, docref, 10), nullptr);
+    cache.insert_if(key, 10, item("v10"));
+    ASSERT_NE(cache.find_version(1, docref, 10), nullptr);
+    EXPECT_EQ(*cache.find_version(1, docref, 12), "v10");
+    EXPECT_EQ(cache.find_version(1, docref, 9), nullptr) << "an older view may show another one";
+    EXPECT_EQ(cache.find_version(2, docref, 10), nullptr);
+    EXPECT_EQ(cache.find_version(1, storage::Docref("12345678", 2), 10), nullptr);
+
+    cache.lock(key);
+    EXPECT_EQ(cache.find_version(1, docref, 12), nullptr) << "nobody knows yet";
+    cache.install(key, 20, item("v20"));
+    EXPECT_EQ(cache.find_version(1, docref, 19), nullptr);
+    EXPECT_EQ(*cache.find_version(1, docref, 20), "v20");
+
+    // Deleted, and made again under the same id: another item.
+    cache.lock(key);
+    cache.install(key, 21, {});
+    EXPECT_EQ(cache.find_version(1, docref, 21), nullptr);
+    StoredItem again = item("again");
+    again.docref = storage::Docref("12345678", 2);
+    cache.lock(key);
+    cache.install(key, 22, again);
+    EXPECT_EQ(cache.find_version(1, docref, 22), nullptr);
+    EXPECT_EQ(*cache.find_version(1, again.docref, 22), "again");
+    again.docref = storage::Docref("12345678", 3);
+    cache.lock(key);
+    cache.install(key, 23, again);
+    EXPECT_EQ(cache.find_version(1, storage::Docref("12345678", 2), 23), nullptr);
+    EXPECT_NE(cache.find_version(1, again.docref, 23), nullptr);
+    cache.erase_partition(1);
+    EXPECT_EQ(cache.find_version(1, again.docref, 23), nullptr);
+}
+
+TEST(ItemCache, VersionsAreWantedWhenMissedAgain) {
+    ItemCache cache(1 << 20);
+    const storage::Docref docref("12345678", 1);
+    EXPECT_FALSE(cache.wants(1, docref));
+    EXPECT_TRUE(cache.wants(1, docref));
+    // What was missed long ago is forgotten.
+    for (uint64_t i = 100; i < 1'500'000; ++i) cache.wants(1, storage::Docref("12345678", i));
+    uint64_t wanted = 0;
+    for (uint64_t i = 0; i < 1000; ++i)
+        wanted += cache.wants(2, storage::Docref("12345678", i)) ? 1 : 0;
+    EXPECT_LT(wanted, 600U);
 }
 
 TEST(ItemCache, ErasePartition) {
     ItemCache cache(1 << 20);
     fill(cache, {1, "e", "i"}, "x");
     fill(cache, {2, "e", "i"}, "y");
-    const uint64_t version = cache.version({1, "e", "i"});
     cache.erase_partition(1);
-    cache.insert_if({1, "e", "i"}, version, item("x"));
+    cache.insert_if({1, "e", "i"}, 100, item("x"));
     EXPECT_FALSE(cache.find({1, "e", "i"}));
     EXPECT_TRUE(cache.find({2, "e", "i"}));
 }

@@ -126,6 +126,15 @@ public:
     virtual OperationResult read(std::string_view epk, std::string_view id,
                                  std::string_view if_none_match) = 0;
 
+    /// The stored bytes of an item that the index names, if the cache has what the view shows.
+    /// Null: read the view. Never blocks.
+    virtual std::shared_ptr<const std::string> find_version(
+        const storage::View& view, const storage::Docref& docref) const = 0;
+    /// What the view shows of an item that find_version() did not have. Kept if it is asked for
+    /// repeatedly.
+    virtual void offer_version(const storage::View& view, const storage::Docref& docref,
+                               std::string_view document) const = 0;
+
     /// Executes a transaction. `done` is called once, on any thread (also on the caller's). Cheap
     /// preparation (a create) runs on the caller's thread; what needs the disk moves to the
     /// workers.

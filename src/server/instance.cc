@@ -71,13 +71,13 @@ public:
         storage::StoreOptions store_options;
         store_options.folder = options.data_folder;
         store_options.durability = options.durability;
-        store_options.block_cache_bytes = options.cache_bytes / 4 * 3;
+        store_options.block_cache_bytes = options.cache_bytes / 2;
         store_options.clock = &clock_;
         TRY(store_, storage::Store::open(store_options));
         TRY(tls_, memory ? net::TlsIdentity::create_in_memory(options.tls_hosts)
                          : net::TlsIdentity::load_or_create(options.data_folder + "/tls",
                                                             options.tls_hosts));
-        cache_ = std::make_unique<partition::ItemCache>(options.cache_bytes / 4);
+        cache_ = std::make_unique<partition::ItemCache>(options.cache_bytes / 2);
         workers_ = std::make_unique<WorkerPool>(
             "worker", std::max<size_t>(kWorkersMin, std::thread::hardware_concurrency()));
         catalog::ThroughputSettings throughput = options.throughput;

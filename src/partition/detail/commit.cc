@@ -22,12 +22,12 @@ void PartitionCommit::before_write() {
     locked_ = true;
 }
 
-void PartitionCommit::published(const storage::View&) {
+void PartitionCommit::published(const storage::View& view) {
     if (lsn_ == 0) return;
     partition_->publish(lsn_, growth_bytes_);
     for (Touched& item : touched_)
         partition_->deps().cache.install({partition_->identity().id, item.epk, item.id},
-                                         std::move(item.item));
+                                         view.commit_number(), std::move(item.item));
     locked_ = false;
 }
 
@@ -42,7 +42,7 @@ void PartitionCommit::release_locks() {
     if (!locked_) return;
     locked_ = false;
     for (const Touched& item : touched_)
-        partition_->deps().cache.install({partition_->identity().id, item.epk, item.id}, {});
+        partition_->deps().cache.install({partition_->identity().id, item.epk, item.id}, 0, {});
 }
 
 TransactionCommit::TransactionCommit(std::shared_ptr<PartitionImpl> partition,

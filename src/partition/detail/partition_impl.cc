@@ -3,6 +3,7 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "json/document.h"
+#include "json/select.h"
 #include "partition/expiry.h"
 
 namespace orrery::partition {
@@ -199,11 +200,10 @@ std::optional<OperationResult> PartitionImpl::read_cached(std::string_view epk, 
         return cached;
     }
     if (!memory_luck.worth_trying()) return std::nullopt;
-    const uint64_t version = deps_.cache.version(key);  // before the view: see ItemCache
     const storage::ViewPtr view = deps_.store.view();
     if (has_moved()) return std::nullopt;
     MemoryReader reader(*view);
-    OperationResult result = read_through(reader, key, version, if_none_match);
+    OperationResult result = read_through(reader, key, view->commit_number(), if_none_match);
     memory_luck.note(!reader.missed());
     if (reader.missed()) return std::nullopt;
     return result;
@@ -218,16 +218,14 @@ OperationResult PartitionImpl::read(std::string_view epk, std::string_view id,
 std::optional<OperationResult> PartitionImpl::read_here(std::string_view epk, std::string_view id,
                                                         std::string_view if_none_match) {
     const ItemCache::Key key{identity_.id, epk, id};
-    const uint64_t version = deps_.cache.version(key);  // before the view: see ItemCache
     const storage::ViewPtr view = deps_.store.view();
     if (!is_current()) return std::nullopt;
     ViewReader reader(*view);
-    return read_through(reader, key, version, if_none_match);
+    return read_through(reader, key, view->commit_number(), if_none_match);
 }
 
 OperationResult PartitionImpl::read_through(Reader& reader, const ItemCache::Key& key,
-                                            uint64_t cache_version,
-                                            std::string_view if_none_match) {
+                                            uint64_t commit, std::string_view if_none_match) {
     auto entry = read_id_entry(
         reader, storage::keys::id(identity_.id, key.epk, storage::IdKind::kItem, key.id));
     if (!entry.ok()) return failed_read(std::move(entry).take_status());
@@ -249,8 +247,24 @@ OperationResult PartitionImpl::read_through(Reader& reader, const ItemCache::Key
     if (!item.ok()) return failed_read(std::move(item).take_status());
     const StoredItem stored = (*item)->stored();
     OperationResult result = found(stored, if_none_match);
-    if (result.status.ok()) deps_.cache.insert_if(key, cache_version, stored);
+    if (result.status.ok()) deps_.cache.insert_if(key, commit, stored);
     return result;
+}
+
+void PartitionImpl::offer_version(const storage::View& view, const storage::Docref& docref,
+                                  std::string_view document) const {
+    static const json::Selection kId(std::vector<json::MemberPath>{{"id"}});
+    if (document.size() > ItemCache::kItemBytesMax || !deps_.cache.wants(identity_.id, docref))
+        return;
+    const auto decoded = json::decode_document(document);
+    if (!decoded.ok()) return;
+    json::Arena arena;
+    const auto item = json::parse_selected(decoded->text, kId, arena);
+    if (!item.ok()) return;
+    const json::Value id = item->member("id");
+    if (!id.is_string()) return;
+    deps_.cache.insert_if({identity_.id, decoded->header.epk, id.as_string()}, view.commit_number(),
+                          {std::make_shared<const std::string>(document), docref});
 }
 
 void PartitionImpl::execute(Transaction transaction, TransactionDone done) {

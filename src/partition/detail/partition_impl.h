@@ -34,6 +34,12 @@ public:
                                                std::string_view if_none_match) override;
     OperationResult read(std::string_view epk, std::string_view id,
                          std::string_view if_none_match) override;
+    std::shared_ptr<const std::string> find_version(const storage::View& view,
+                                                    const storage::Docref& docref) const override {
+        return deps_.cache.find_version(identity_.id, docref, view.commit_number());
+    }
+    void offer_version(const storage::View& view, const storage::Docref& docref,
+                       std::string_view document) const override;
     void execute(Transaction transaction, TransactionDone done) override;
     std::unique_ptr<StepTransaction> begin_steps(std::string_view epk,
                                                  storage::ViewPtr view) override;
@@ -115,8 +121,8 @@ private:
     }
     std::optional<OperationResult> find_in_cache(const ItemCache::Key& key,
                                                  std::string_view if_none_match) const;
-    /// Fills the cache. `cache_version`: the slot's version before the reader's view was made.
-    OperationResult read_through(Reader& reader, const ItemCache::Key& key, uint64_t cache_version,
+    /// Fills the cache. `commit`: the number of the reader's view.
+    OperationResult read_through(Reader& reader, const ItemCache::Key& key, uint64_t commit,
                                  std::string_view if_none_match);
     OperationResult found(const StoredItem& item, std::string_view if_none_match) const;
     std::optional<int64_t> default_ttl() const;

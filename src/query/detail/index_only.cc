@@ -179,7 +179,7 @@ Status PageRun::feed_item_at(IndexOnly& only, std::string_view docref) {
     const auto decoded = Docref::from_bytes(docref);
     if (!decoded) return {};
     TRY(const auto documents,
-        load_documents(only.request, only.segment.scope.partition, {*decoded}));
+        load_documents(only.request, *only.request.partitions[only.segment.partition], {*decoded}));
     if (!documents[0]) return {};
     TRY_STATUS(item_.load(only.request, *documents[0], *decoded));
     TRY(const bool served, rows_->passes_served(item_));

@@ -22,7 +22,7 @@ Status PageRun::find_position_key() {
     if (resume_.order != Position::Order::kSorted || !docref) return {};
     if (!resume_.term.empty() && resume_.key.empty()) return {};
     for (const partition::Partition* partition : request_.partitions) {
-        TRY(auto found, load_documents(request_, partition->identity().id, {*docref}));
+        TRY(auto found, load_documents(request_, *partition, {*docref}));
         if (!found[0]) continue;
         TRY_STATUS(item_.load(request_, *found[0], *docref));
         const std::string term = sort_key(item_, true);

@@ -180,7 +180,8 @@ Result<bool> OrderedSegment::advance() {
 Result<std::string> OrderedSegment::document_of_head() {
     Placed& placed = ready_.front();
     if (!placed.document.empty()) return std::move(placed.document);
-    TRY(auto found, load_documents(request(), segment_.scope.partition, {placed.docref}));
+    TRY(auto found,
+        load_documents(request(), *request().partitions[segment_.partition], {placed.docref}));
     if (!found[0]) return errors::internal("An item has gone from the view that showed it.");
     return std::move(*found[0]);
 }
@@ -350,7 +351,8 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
     std::vector<Docref> docrefs;
     docrefs.reserve(candidates.size());
     for (const Placed& placed : candidates) docrefs.push_back(placed.docref);
-    TRY(auto documents, load_documents(request(), segment_.scope.partition, docrefs));
+    TRY(auto documents,
+        load_documents(request(), *request().partitions[segment_.partition], docrefs));
     std::vector<Placed> found;
     for (size_t i = 0; i < candidates.size(); ++i) {
         Placed& placed = candidates[i];

@@ -282,20 +282,6 @@ bool is_visible(const PageRequest& request, const partition::EpkRange& range, in
            !partition::is_expired(request.settings->default_ttl, header.ts, header.own_ttl, now);
 }
 
-Result<std::vector<std::optional<std::string>>> load_documents(const PageRequest& request,
-                                                               storage::PartitionId partition,
-                                                               const std::vector<Docref>& docrefs) {
-    if (docrefs.size() == 1) {
-        TRY(auto document,
-            request.view->get(storage::Family::kItems, storage::keys::item(partition, docrefs[0])));
-        return std::vector<std::optional<std::string>>{std::move(document)};
-    }
-    std::vector<std::string> keys;
-    keys.reserve(docrefs.size());
-    for (const Docref& docref : docrefs) keys.push_back(storage::keys::item(partition, docref));
-    return request.view->multi_get(storage::Family::kItems, keys);
-}
-
 CandidateReader::CandidateReader(const PageRequest& request, const Segment& segment, Access access,
                                  const Position* resume)
     : request_(request),
@@ -466,15 +452,13 @@ Result<bool> CandidateReader::each_neighbour(const Use& use) {
 /// False: none of the batch is visible.
 Result<bool> CandidateReader::each_fetched(const Use& use) {
     const int64_t began = request_.clock.monotonic_us();
-    keys_.clear();
-    for (const Candidate& candidate : batch_)
-        keys_.push_back(storage::keys::item(segment_.scope.partition, candidate.docref));
-    if (documents_ == nullptr) documents_ = storage::PinnedValues::make();
-    TRY_STATUS(documents_->read(*request_.view, storage::Family::kItems, keys_));
+    docrefs_.clear();
+    for (const Candidate& candidate : batch_) docrefs_.push_back(candidate.docref);
+    TRY_STATUS(documents_.read(request_, *request_.partitions[segment_.partition], docrefs_));
     load_us_ += request_.clock.monotonic_us() - began;
     bool given = false;
     for (size_t i = 0; i < batch_.size(); ++i) {
-        const auto bytes = documents_->at(i);
+        const auto bytes = documents_.at(i);
         if (!bytes) return entry_without_item();
         TRY(const auto document, json::decode_document(*bytes));
         if (!is_visible(request_, segment_.range, now_, document.header)) continue;

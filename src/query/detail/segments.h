@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "query/detail/documents.h"
 #include "query/detail/position.h"
 #include "query/detail/row_maker.h"
 #include "query/docref_stream.h"
@@ -111,8 +112,8 @@ private:
     std::string resume_docref_;
     bool resume_inclusive_ = false;
     std::vector<Candidate> batch_;
-    std::unique_ptr<storage::PinnedValues> documents_;
-    std::vector<std::string> keys_;
+    Documents documents_;
+    std::vector<storage::Docref> docrefs_;
     Status status_;
     uint64_t seen_ = 0;
     int64_t index_us_ = 0;
@@ -122,10 +123,5 @@ private:
 /// Whether a document belongs to a range of keys and has not expired.
 bool is_visible(const PageRequest& request, const partition::EpkRange& range, int64_t now,
                 const json::DocumentHeader& header);
-
-/// Documents by docref; empty where there is none.
-Result<std::vector<std::optional<std::string>>> load_documents(
-    const PageRequest& request, storage::PartitionId partition,
-    const std::vector<storage::Docref>& docrefs);
 
 }  // namespace orrery::query::detail
