@@ -175,8 +175,8 @@ TEST(BulkLoad, ReadsFromMemoryKnowWhichFilesAreNotOpen) {
     size_t cut_short = 0;
     for (PartitionId partition = 1; partition < kFiles; partition += 2) {
         for (const Family family : {Family::kItems, Family::kIndex}) {
-            const auto last = family == Family::kItems ? item_key(partition, 1)
-                                                       : index_key(partition, 1, "t", 1);
+            const auto last =
+                family == Family::kItems ? item_key(partition, 1) : index_key(partition, 1, "t", 1);
             ASSERT_TRUE(view->get(family, last)->has_value());
             ReadBudget budget{.steps_left = 1'000'000};
             const auto cursor =

@@ -248,8 +248,8 @@ TEST(StoreFaults, WalksDoNotPassOverALostFile) {
     for (const std::string& path : faults.files("/data/store", ".sst")) faults.write(path, "lost");
     size_t errors = 0;
     for (PartitionId partition = 1; partition < kFiles; ++partition) {
-        const auto cursor = view->scan(Family::kItems, keys::partition(partition),
-                                       keys::partition(partition + 2));
+        const auto cursor =
+            view->scan(Family::kItems, keys::partition(partition), keys::partition(partition + 2));
         size_t rows = 0;
         for (; cursor->valid(); cursor->next()) ++rows;
         if (cursor->status().ok())
