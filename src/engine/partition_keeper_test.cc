@@ -3,63 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <set>
 #include <thread>
 
 #include "engine/durable_test_support.h"
 #include "engine/engine_test_support.h"
+#include "engine/ranges_test_support.h"
 #include "json/document.h"
-#include "json/item.h"
 
 namespace orrery::engine {
 namespace {
 
 using catalog::RangeChange;
-using testing_support::TestEngine;
-
-constexpr std::string_view kContainer =
-    R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})";
-
-std::string epk_of(const catalog::Container& container, const std::string& pk) {
-    return partition::effective_partition_key(container.settings->key, {json::Value::string(pk)})
-        .value();
-}
-
-TransactionAnswer put(Engine& engine, const catalog::ContainerPtr& container, const std::string& pk,
-                      const std::string& id, int n, size_t padding = 0) {
-    partition::Transaction transaction;
-    transaction.epk = epk_of(*container, pk);
-    partition::ItemOperation operation;
-    operation.kind = partition::OperationKind::kUpsert;
-    operation.body = R"({"id":")" + id + R"(","pk":")" + pk + R"(","n":)" + std::to_string(n) +
-                     R"(,"x":")" + std::string(padding, 'x') + R"("})";
-    transaction.operations.push_back(std::move(operation));
-    std::promise<TransactionAnswer> done;
-    engine.execute(container, std::move(transaction),
-                   [&](TransactionAnswer answer) { done.set_value(std::move(answer)); });
-    return done.get_future().get();
-}
-
-template <typename Done>
-void wait_for(Done done) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!done()) {
-        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-}
-
-void expect_clean(Engine& engine, const catalog::Container& container) {
-    std::vector<std::string> findings;
-    const auto view = engine.store().view();
-    for (const auto& range : container.ranges->ranges)
-        EXPECT_TRUE(range.partition->check(*view, findings).ok());
-    EXPECT_EQ(findings, std::vector<std::string>());
-}
+using namespace testing_support;
 
 /// A range above the storage threshold is split, again and again; a key of its own never is.
 TEST(PartitionKeeper, SplitsByStorage) {
@@ -69,16 +27,16 @@ TEST(PartitionKeeper, SplitsByStorage) {
     Engine& engine = test.engine();
     engine.start_background();
     test.create_database("d");
-    const auto container = test.create_container("d", kContainer);
+    const auto container = test.create_container("d", kRangedContainer);
     for (int i = 0; i < 120; ++i)
         ASSERT_TRUE(put(engine, container, "p" + std::to_string(i), "x", i, 500).result.committed);
     const auto current = [&] { return test.catalog().find_container("d", "c"); };
-    wait_for([&] {
+    ASSERT_TRUE(wait_for([&] {
         const auto now = current();
         return !engine.partitions().busy(now->rid) &&
                std::all_of(now->ranges->ranges.begin(), now->ranges->ranges.end(),
                            [](const auto& range) { return range.partition->bytes() <= 20'000; });
-    });
+    }));
     EXPECT_GE(current()->ranges->ranges.size(), 4U);
     expect_clean(engine, *current());
     for (const auto& job : engine.partitions().jobs(container->rid)) {
@@ -90,12 +48,12 @@ TEST(PartitionKeeper, SplitsByStorage) {
     for (int i = 0; i < 60; ++i)
         ASSERT_TRUE(
             put(engine, current(), "one", "i" + std::to_string(i), i, 500).result.committed);
-    wait_for([&] {
+    ASSERT_TRUE(wait_for([&] {
         const auto jobs = engine.partitions().jobs(container->rid);
         return std::any_of(jobs.begin(), jobs.end(), [](const auto& job) {
             return job.progress->phase == catalog::RangeProgress::Phase::kFailed;
         });
-    });
+    }));
     EXPECT_LE(current()->ranges->ranges.size(), before + 2);
     expect_clean(engine, *current());
 }
@@ -105,7 +63,7 @@ TEST(PartitionKeeper, SplitsByThroughput) {
     Engine& engine = test.engine();
     engine.start_background();
     test.create_database("d");
-    const auto container = test.create_container("d", kContainer);
+    const auto container = test.create_container("d", kRangedContainer);
     ASSERT_TRUE(put(engine, container, "p", "x", 1).result.committed);
     const auto offer = test.catalog().offer_of(container->rid_text);
     ASSERT_NE(offer, nullptr);
@@ -116,249 +74,13 @@ TEST(PartitionKeeper, SplitsByThroughput) {
                            json::parse(R"({"content":{"offerThroughput":45000}})", arena).value(),
                            catalog::Catalog::Migrate::kNo, "")
             .ok());
-    wait_for([&] {
+    ASSERT_TRUE(wait_for([&] {
         return test.catalog().find_container("d", "c")->ranges->ranges.size() == 5 &&
                !engine.partitions().busy(container->rid);
-    });
+    }));
     expect_clean(engine, *test.catalog().find_container("d", "c"));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_EQ(test.catalog().find_container("d", "c")->ranges->ranges.size(), 5U);
-}
-
-/// Pages of feeds and queries go on from their tokens whatever becomes of the ranges in between.
-TEST(PartitionKeeper, TokensSurvive) {
-    TestEngine test;
-    Engine& engine = test.engine();
-    test.create_database("d");
-    const auto first = test.create_container("d", kContainer);
-    constexpr int kItems = 200;
-    for (int i = 0; i < kItems; ++i)
-        ASSERT_TRUE(put(engine, first, "p" + std::to_string(i % 50), "i" + std::to_string(i), i)
-                        .result.committed);
-    const auto change = [&](int round) {
-        // Queries that sort have asked for entries; splits wait for them.
-        for (auto more = test.catalog().carry_out_index_changes(); more.ok() && *more;)
-            more = test.catalog().carry_out_index_changes();
-        const auto now = test.catalog().find_container("d", "c");
-        const auto& ranges = now->ranges->ranges;
-        RangeChange wanted;
-        wanted.container = now->rid;
-        if (round % 3 == 2) {
-            wanted.range_ids = {ranges[0].id, ranges[1].id};
-        } else {
-            wanted.range_ids = {ranges[static_cast<size_t>(round) % ranges.size()].id};
-        }
-        catalog::RangeProgress progress;
-        const auto changed = test.catalog().change_ranges(wanted, progress);
-        ASSERT_TRUE(changed.ok()) << changed.error().message;
-    };
-    int round = 0;
-    for (const char* text :
-         {"SELECT VALUE c.n FROM c", "SELECT VALUE c.n FROM c ORDER BY c.n DESC",
-          "SELECT VALUE c.n FROM c WHERE c.n >= 0", "SELECT DISTINCT VALUE c.n FROM c",
-          "SELECT VALUE c.n FROM c OFFSET 0 LIMIT 1000", "feed"}) {
-        std::vector<std::string> rows;
-        std::string token;
-        do {
-            // The request found the container long ago.
-            if (std::string_view(text) == "feed") {
-                FeedRequest request;
-                request.items_max = 23;
-                request.continuation = token;
-                const auto page = engine.read_feed(*first, request);
-                ASSERT_TRUE(page.ok()) << page.error().message;
-                for (const auto& item : page->items)
-                    rows.push_back(std::string(item.docref.bytes()));
-                token = page->continuation;
-            } else {
-                QueryRequest request;
-                request.text = text;
-                request.items_max = 23;
-                request.continuation = token;
-                const auto page = engine.query(*first, request);
-                ASSERT_TRUE(page.ok()) << page.error().message;
-                rows.insert(rows.end(), page->page.rows.begin(), page->page.rows.end());
-                token = page->continuation;
-            }
-            if (rows.size() % 3 == 0) {
-                ASSERT_NO_FATAL_FAILURE(change(round++));
-            }
-        } while (!token.empty());
-        EXPECT_EQ(rows.size(), static_cast<size_t>(kItems)) << text;
-        EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), rows.size()) << text;
-    }
-    EXPECT_GT(round, 3);
-    EXPECT_EQ(engine.totals(*first)->items, kItems);
-}
-
-/// A follower of the whole change feed does not carry the history of the ranges with it.
-TEST(PartitionKeeper, PositionsOfTheChangeFeedDoNotGrow) {
-    TestEngine test;
-    Engine& engine = test.engine();
-    test.create_database("d");
-    const auto first = test.create_container("d", kContainer);
-    int written = 0;
-    const auto write = [&] {
-        for (int i = 0; i < 30; ++i, ++written)
-            ASSERT_TRUE(
-                put(engine, first, "p" + std::to_string(i), "i" + std::to_string(written), written)
-                    .result.committed);
-    };
-    std::set<std::string> seen;
-    std::string position;
-    const auto follow = [&] {
-        for (;;) {
-            ChangeFeedRequest request;
-            request.items_max = 7;
-            request.continuation = position;
-            const auto page = engine.read_changes(*first, request);
-            ASSERT_TRUE(page.ok()) << page.error().message;
-            position = page->position;
-            for (const auto& change : page->changes)
-                EXPECT_TRUE(seen.insert(std::string(change.current.docref.bytes())).second);
-            if (page->nothing_new) return;
-        }
-    };
-    const auto change = [&](std::vector<std::string> ids) {
-        RangeChange wanted;
-        wanted.container = first->rid;
-        wanted.range_ids = std::move(ids);
-        catalog::RangeProgress progress;
-        const auto changed = test.catalog().change_ranges(wanted, progress);
-        ASSERT_TRUE(changed.ok()) << changed.error().message;
-    };
-    size_t with_two = 0;
-    for (int round = 0; round < 6; ++round) {
-        ASSERT_NO_FATAL_FAILURE(write());
-        ASSERT_NO_FATAL_FAILURE(follow());
-        const auto whole = test.catalog().find_container("d", "c");
-        ASSERT_EQ(whole->ranges->ranges.size(), 1U);
-        EXPECT_LE(position.size(), 4U) << position;  // a number again
-        ASSERT_NO_FATAL_FAILURE(change({whole->ranges->ranges[0].id}));
-        ASSERT_NO_FATAL_FAILURE(write());
-        ASSERT_NO_FATAL_FAILURE(follow());
-        if (with_two == 0) with_two = position.size();
-        EXPECT_LE(position.size(), with_two + 8);
-        const auto now = test.catalog().find_container("d", "c");
-        ASSERT_NO_FATAL_FAILURE(write());  // seen only after the merge
-        ASSERT_NO_FATAL_FAILURE(change({now->ranges->ranges[0].id, now->ranges->ranges[1].id}));
-    }
-    ASSERT_NO_FATAL_FAILURE(follow());
-    EXPECT_EQ(seen.size(), static_cast<size_t>(written));
-}
-
-/// A client that hears of a split gives both halves the position of the old range, which may be one
-/// over both of them when the split came while the last page was read.
-TEST(PartitionKeeper, PositionsOfTheChangeFeedServeNarrowerRanges) {
-    TestEngine test;
-    Engine& engine = test.engine();
-    test.create_database("d");
-    const auto first = test.create_container("d", kContainer);
-    for (int i = 0; i < 40; ++i)
-        ASSERT_TRUE(put(engine, first, "p" + std::to_string(i), "i" + std::to_string(i), i)
-                        .result.committed);
-    RangeChange wanted;
-    wanted.container = first->rid;
-    wanted.range_ids = {first->ranges->ranges[0].id};
-    catalog::RangeProgress progress;
-    const auto changed = test.catalog().change_ranges(wanted, progress);
-    ASSERT_TRUE(changed.ok()) << changed.error().message;
-    ChangeFeedRequest whole;
-    whole.items_max = 11;
-    const auto page = engine.read_changes(**changed, whole);
-    ASSERT_TRUE(page.ok()) << page.error().message;
-    ASSERT_GT(page->position.size(), 20U) << "a position over two ranges: " << page->position;
-    std::set<std::string> seen;
-    const auto see = [&](const ChangeFeedAnswer& answer) {
-        for (const auto& change : answer.changes)
-            EXPECT_TRUE(seen.insert(std::string(change.current.docref.bytes())).second);
-    };
-    see(*page);
-    for (const catalog::PartitionRange& half : (*changed)->ranges->ranges) {
-        ChangeFeedRequest narrow;
-        narrow.range = half.partition->identity().range;
-        narrow.continuation = page->position;
-        const auto rest = engine.read_changes(**changed, narrow);
-        ASSERT_TRUE(rest.ok()) << rest.error().message;
-        see(*rest);
-    }
-    EXPECT_EQ(seen.size(), 40U);
-
-    // A position over a part says nothing about the rest.
-    ChangeFeedRequest around_middle;
-    around_middle.range = {"\x01", "\xF0"};
-    const auto around = engine.read_changes(**changed, around_middle);
-    ASSERT_TRUE(around.ok()) << around.error().message;
-    ChangeFeedRequest wider;
-    wider.continuation = around->position;
-    const auto refused = engine.read_changes(**changed, wider);
-    ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().http_status, 400);
-    EXPECT_NE(refused.error().message.find("another part"), std::string::npos);
-}
-
-/// Rows of DISTINCT and GROUP BY under TOP, OFFSET and LIMIT that need several pages: whatever
-/// comes between them (the pass is lost, ranges split and merge), no row comes twice and none is
-/// missing.
-TEST(PartitionKeeper, WindowsOfDistinctRowsSurvive) {
-    TestEngine test;
-    Engine& engine = test.engine();
-    test.create_database("d");
-    const auto first = test.create_container("d", kContainer);
-    for (int i = 0; i < 240; ++i)
-        ASSERT_TRUE(put(engine, first, "p" + std::to_string(i % 40), "i" + std::to_string(i),
-                        i % 120, i % 3 == 0 ? 5 : 0)
-                        .result.committed);
-    struct Case {
-        const char* text;
-        size_t rows;
-    };
-    size_t round = 0;
-    for (const Case& one :
-         {Case{"SELECT DISTINCT TOP 50 VALUE c.n FROM c", 50},
-          Case{"SELECT DISTINCT VALUE c.n FROM c OFFSET 10 LIMIT 60", 60},
-          Case{"SELECT DISTINCT VALUE c.n FROM c OFFSET 100 LIMIT 60", 20},
-          Case{"SELECT DISTINCT c.n, c.x FROM c WHERE c.n >= 30 OFFSET 5 LIMIT 70", 70},
-          Case{"SELECT DISTINCT c.n, c.x FROM c ORDER BY c.x", 120},
-          Case{"SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n OFFSET 20 LIMIT 50", 50}}) {
-        std::vector<std::string> rows;
-        std::string token;
-        do {
-            QueryRequest request;
-            request.text = one.text;
-            request.items_max = 17;
-            request.continuation = token;
-            const auto page = engine.query(*first, request);
-            ASSERT_TRUE(page.ok()) << one.text << page.error().message;
-            rows.insert(rows.end(), page->page.rows.begin(), page->page.rows.end());
-            token = page->continuation;
-            // Long enough for what was kept between pages to go.
-            test.clock().advance_seconds(600);
-            for (auto more = test.catalog().carry_out_index_changes(); more.ok() && *more;)
-                more = test.catalog().carry_out_index_changes();
-            const auto now = test.catalog().find_container("d", "c");
-            const auto& ranges = now->ranges->ranges;
-            RangeChange change;
-            change.container = now->rid;
-            if (ranges.size() > 3)
-                change.range_ids = {ranges[round % 3].id, ranges[round % 3 + 1].id};
-            else
-                change.range_ids = {ranges[round % ranges.size()].id};
-            ++round;
-            catalog::RangeProgress progress;
-            const auto changed = test.catalog().change_ranges(change, progress);
-            ASSERT_TRUE(changed.ok()) << changed.error().message;
-        } while (!token.empty());
-        EXPECT_EQ(rows.size(), one.rows) << one.text;
-        EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), rows.size()) << one.text;
-    }
-    // One page takes the first that come, and looks no further.
-    QueryRequest request;
-    request.text = "SELECT DISTINCT TOP 5 VALUE c.n FROM c";
-    const auto page = engine.query(*first, request);
-    ASSERT_TRUE(page.ok());
-    EXPECT_EQ(page->page.rows.size(), 5U);
-    EXPECT_TRUE(page->continuation.empty());
 }
 
 /// Writers, point readers and a paging query beside splits and merges, all through containers that
@@ -368,7 +90,7 @@ TEST(PartitionKeeper, UnderLoad) {
     Engine& engine = test.engine();
     engine.start_background();
     test.create_database("d");
-    const auto first = test.create_container("d", kContainer);
+    const auto first = test.create_container("d", kRangedContainer);
     constexpr int kStable = 300;
     for (int i = 0; i < kStable; ++i)
         ASSERT_TRUE(put(engine, first, "s" + std::to_string(i % 50), "i" + std::to_string(i), -i)
@@ -426,7 +148,7 @@ TEST(PartitionKeeper, UnderLoad) {
             change.range_ids = {ranges[ranges.size() - 1].id};
         const auto job = engine.partitions().submit(change);
         ASSERT_TRUE(job.ok()) << job.error().message;
-        wait_for([&] { return !engine.partitions().busy(now->rid); });
+        EXPECT_TRUE(wait_for([&] { return !engine.partitions().busy(now->rid); }));
         EXPECT_EQ(job->progress->phase, catalog::RangeProgress::Phase::kDone);
     }
     stop = true;
@@ -443,8 +165,8 @@ json::Value parsed(std::string_view text) {
 /// A split that is asked for while the index is being changed waits for that, and lets those of
 /// other containers go first; a restart does not forget it.
 TEST(PartitionKeeper, WaitsForTheIndex) {
-    testing_support::DurableEngine test(false);
-    const auto container = test.create_container(std::string(kContainer));
+    DurableEngine test(false);
+    const auto container = test.create_container(std::string(kRangedContainer));
     const auto other = test.create_container(
         R"({"id":"other","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})");
     for (int i = 0; i < 100; ++i)
@@ -470,8 +192,8 @@ TEST(PartitionKeeper, WaitsForTheIndex) {
         return test.engine().partitions().jobs(of->rid).at(0).progress->phase.load();
     };
     using Phase = catalog::RangeProgress::Phase;
-    wait_for([&] { return phase_of(other) == Phase::kDone; });
-    wait_for([&] { return phase_of(container) == Phase::kWaitingForIndex; });
+    ASSERT_TRUE(wait_for([&] { return phase_of(other) == Phase::kDone; }));
+    ASSERT_TRUE(wait_for([&] { return phase_of(container) == Phase::kWaitingForIndex; }));
     EXPECT_TRUE(test.engine().partitions().busy(container->rid));
     EXPECT_EQ(test.container("c")->ranges->ranges.size(), 1U);
     for (const bool crash : {false, true}) {
@@ -487,7 +209,7 @@ TEST(PartitionKeeper, WaitsForTheIndex) {
         EXPECT_EQ(test.container("c")->ranges->ranges.size(), 1U);
     }
     test.engine().start_background();
-    wait_for([&] { return phase_of(container) == Phase::kDone; });
+    ASSERT_TRUE(wait_for([&] { return phase_of(container) == Phase::kDone; }));
     EXPECT_EQ(test.container("c")->ranges->ranges.size(), 2U);
     EXPECT_TRUE(test.container("c")->settings->previous.empty());
     expect_clean(test.engine(), *test.container("c"));
@@ -502,7 +224,7 @@ TEST(PartitionKeeper, HurriesTheIndex) {
     TestEngine test(1'700'000'000, AccountSettings());
     Engine& engine = test.engine();
     test.create_database("d");
-    const auto container = test.create_container("d", kContainer);
+    const auto container = test.create_container("d", kRangedContainer);
     for (int i = 0; i < 60; ++i) {
         test.clock().advance_us(1'000'000);
         ASSERT_TRUE(put(engine, container, "p" + std::to_string(i), "x", i).result.committed);
@@ -522,7 +244,7 @@ TEST(PartitionKeeper, HurriesTheIndex) {
     change.container = container->rid;
     change.range_ids = {"0"};
     ASSERT_TRUE(engine.partitions().submit(change).ok());
-    wait_for([&] { return !engine.partitions().busy(container->rid); });
+    ASSERT_TRUE(wait_for([&] { return !engine.partitions().busy(container->rid); }));
     EXPECT_EQ(test.catalog().find_container("d", "c")->ranges->ranges.size(), 2U);
     EXPECT_GT(container->ranges->ranges[0].budget->owed().units, 0);
 }
@@ -535,7 +257,7 @@ TEST(PartitionKeeper, RedistributionAboveWhatAPartitionServes) {
     test.create_database("d");
     catalog::ThroughputRequest throughput;
     throughput.manual = 12'000;
-    auto container = test.create_container("d", kContainer, false, throughput);
+    auto container = test.create_container("d", kRangedContainer, false, throughput);
     ASSERT_EQ(container->ranges->ranges.size(), 2U);
     const auto rates = [&] {
         std::vector<double> out;
@@ -558,7 +280,8 @@ TEST(PartitionKeeper, RedistributionAboveWhatAPartitionServes) {
         redistribute(R"([{"id":"0","throughput":5000},{"id":"1","throughput":20000}])"));
     EXPECT_EQ(rates(), (std::vector<double>{5'000, 10'000}));
     engine.start_background();
-    wait_for([&] { return rates().size() == 3 && !engine.partitions().busy(container->rid); });
+    ASSERT_TRUE(
+        wait_for([&] { return rates().size() == 3 && !engine.partitions().busy(container->rid); }));
     EXPECT_EQ(rates(), (std::vector<double>{5'000, 10'000, 10'000}));
     EXPECT_EQ(test.catalog().offer_of(container->rid_text)->value(), 25'000);
     // 1,000, 1,000 and 16,000 would do with two partitions by their sum.
@@ -566,7 +289,8 @@ TEST(PartitionKeeper, RedistributionAboveWhatAPartitionServes) {
     ASSERT_NO_FATAL_FAILURE(redistribute(R"([{"id":"0","throughput":16000},{"id":")" + ids[1].id +
                                          R"(","throughput":1000},{"id":")" + ids[2].id +
                                          R"(","throughput":1000}])"));
-    wait_for([&] { return rates().size() == 4 && !engine.partitions().busy(container->rid); });
+    ASSERT_TRUE(
+        wait_for([&] { return rates().size() == 4 && !engine.partitions().busy(container->rid); }));
     EXPECT_EQ(rates(), (std::vector<double>{8'000, 8'000, 1'000, 1'000}));
 }
 
@@ -575,7 +299,7 @@ TEST(PartitionKeeper, DeletedWhileItWaits) {
     TestEngine test;
     Engine& engine = test.engine();
     test.create_database("d");
-    const auto container = test.create_container("d", kContainer);
+    const auto container = test.create_container("d", kRangedContainer);
     for (int i = 0; i < 50; ++i)
         ASSERT_TRUE(put(engine, container, "p" + std::to_string(i), "x", i).result.committed);
     RangeChange change;
@@ -590,7 +314,7 @@ TEST(PartitionKeeper, DeletedWhileItWaits) {
     EXPECT_LT(numbers[0], numbers[1]);
     ASSERT_TRUE(test.catalog().delete_container("d", "c", "").ok());
     engine.start_background();
-    wait_for([&] { return !engine.partitions().busy(container->rid); });
+    ASSERT_TRUE(wait_for([&] { return !engine.partitions().busy(container->rid); }));
     for (const auto& job : engine.partitions().jobs(container->rid)) {
         EXPECT_EQ(job.progress->phase, catalog::RangeProgress::Phase::kFailed);
         EXPECT_NE(job.error.find("not exist"), std::string::npos) << job.error;
@@ -604,7 +328,7 @@ TEST(PartitionKeeper, ClumsySplits) {
     Engine& engine = test.engine();
     engine.start_background();
     test.create_database("d");
-    const auto container = test.create_container("d", kContainer);
+    const auto container = test.create_container("d", kRangedContainer);
     const auto ask = [&](std::vector<std::string> ranges, RangeChange::At at) {
         RangeChange change;
         change.container = container->rid;
@@ -626,7 +350,7 @@ TEST(PartitionKeeper, ClumsySplits) {
     const auto first = ask({"0"}, At::kMiddle);
     ASSERT_TRUE(first.ok());
     const auto second = ask({"0"}, At::kMiddle);
-    wait_for([&] { return !engine.partitions().busy(container->rid); });
+    ASSERT_TRUE(wait_for([&] { return !engine.partitions().busy(container->rid); }));
     EXPECT_EQ(first->progress->phase, catalog::RangeProgress::Phase::kDone);
     if (second.ok()) {
         EXPECT_EQ(second->progress->phase, catalog::RangeProgress::Phase::kFailed);
@@ -639,11 +363,11 @@ TEST(PartitionKeeper, ClumsySplits) {
                             ? now->ranges->ranges[1]
                             : now->ranges->ranges[0];
     ASSERT_TRUE(ask({empty.id}, At::kMiddle).ok());
-    wait_for([&] { return !engine.partitions().busy(container->rid); });
+    ASSERT_TRUE(wait_for([&] { return !engine.partitions().busy(container->rid); }));
     for (int i = 0; i < 2; ++i) {
         const auto map = test.catalog().find_container("d", "c")->ranges;
         ASSERT_TRUE(ask({map->ranges[0].id, map->ranges[1].id}, At::kMiddle).ok());
-        wait_for([&] { return !engine.partitions().busy(container->rid); });
+        ASSERT_TRUE(wait_for([&] { return !engine.partitions().busy(container->rid); }));
     }
     const auto whole = test.catalog().find_container("d", "c");
     EXPECT_EQ(whole->ranges->ranges.size(), 1U);
@@ -658,7 +382,7 @@ TEST(PartitionKeeper, LogicalPartitionLimit) {
     TestEngine test(1'700'000'000, TestEngine::unthrottled(), {}, limits);
     Engine& engine = test.engine();
     test.create_database("d");
-    const auto container = test.create_container("d", kContainer);
+    const auto container = test.create_container("d", kRangedContainer);
     int stored = 0;
     for (;; ++stored) {
         const auto answer = put(engine, container, "p", "i" + std::to_string(stored), 1, 100'000);
@@ -674,58 +398,6 @@ TEST(PartitionKeeper, LogicalPartitionLimit) {
     EXPECT_TRUE(put(engine, container, "p", "i3", 1, 50'000).result.committed);
     EXPECT_FALSE(put(engine, container, "p", "i4", 1, 200'000).result.committed);
     EXPECT_TRUE(put(engine, container, "p", "i10", 1, 40'000).result.committed);
-}
-
-/// Before a merge, two ranges numbered their commits apart: what one did early may have a higher
-/// number than what the other did late. A feed from a time gives all that is newer nevertheless.
-TEST(PartitionKeeper, FeedFromATimeBeforeAMerge) {
-    TestEngine test;
-    Engine& engine = test.engine();
-    test.create_database("d");
-    catalog::ThroughputRequest throughput;
-    throughput.manual = 12'000;
-    const auto container = test.create_container("d", kContainer, false, throughput);
-    ASSERT_EQ(container->ranges->ranges.size(), 2U);
-    std::vector<std::string> keys[2];
-    for (int i = 0; keys[0].size() < 3 || keys[1].size() < 3; ++i) {
-        const std::string pk = "p" + std::to_string(i);
-        const auto& range = container->ranges->of_epk(epk_of(*container, pk));
-        keys[&range - container->ranges->ranges.data()].push_back(pk);
-    }
-    const auto write = [&](int range, const std::string& id, int count) {
-        for (int i = 0; i < count; ++i)
-            ASSERT_TRUE(
-                put(engine, container, keys[range][0], id + std::to_string(i), i).result.committed);
-    };
-    const int64_t start = test.clock().wall_seconds();
-    write(0, "early", 40);
-    test.clock().advance_seconds(100);
-    write(1, "middle", 10);  // numbers 1 to 10, after 40 earlier commits of the other
-    test.clock().advance_seconds(100);
-    write(0, "late", 5);
-    json::Arena arena;
-    ASSERT_TRUE(test.catalog()
-                    .replace_offer(test.catalog().offer_of(container->rid_text)->rid,
-                                   *json::parse(R"({"content":{"offerThroughput":6000}})", arena),
-                                   catalog::Catalog::Migrate::kNo, "")
-                    .ok());
-    catalog::RangeProgress progress;
-    RangeChange change;
-    change.container = container->rid;
-    change.range_ids = {"0", "1"};
-    const auto merged = test.catalog().change_ranges(change, progress);
-    ASSERT_TRUE(merged.ok()) << merged.error().message;
-    test.clock().advance_seconds(100);
-    ASSERT_TRUE(put(engine, *merged, keys[0][0], "last", 1).result.committed);
-    for (const auto& [after, expected] : std::vector<std::pair<int64_t, size_t>>{
-             {-1, 56}, {50, 16}, {150, 6}, {250, 1}, {350, 0}}) {
-        ChangeFeedRequest request;
-        request.newer_than = start + after;
-        request.items_max = 1000;
-        const auto answer = engine.read_changes(**merged, request);
-        ASSERT_TRUE(answer.ok());
-        EXPECT_EQ(answer->changes.size(), expected) << after;
-    }
 }
 
 }  // namespace
