@@ -166,6 +166,58 @@ TEST(CatalogRecords, DamageIsFound) {
     expect_damage_is_found(key(permission()), encode(permission()), decode_permission);
 }
 
+/// Records of the first format: ranges without weights, offers without buckets.
+TEST(CatalogRecords, FirstFormat) {
+    std::string old_container = encode(container());
+    old_container[0] = 1;
+    ASSERT_EQ(hex_encode_upper(old_container.substr(old_container.size() - 10)),
+              "01070100000208010000");
+    old_container.erase(old_container.size() - 6, 1);
+    old_container.pop_back();
+    const auto c = decode_container(key(container()), old_container);
+    ASSERT_TRUE(c.ok()) << c.error().message;
+    EXPECT_EQ(encode(*c), encode(container()));
+    std::string old_offer = encode(offer());
+    old_offer[0] = 1;
+    EXPECT_FALSE(decode_offer(key(offer()), old_offer).ok());
+    old_offer.resize(old_offer.size() - 6);
+    const auto o = decode_offer(key(offer()), old_offer);
+    ASSERT_TRUE(o.ok()) << o.error().message;
+    EXPECT_EQ(encode(*o), encode(offer()));
+}
+
+/// Bytes that stand for one of a few things and are none of them.
+TEST(CatalogRecords, UnknownChoices) {
+    std::string value = encode(permission());
+    const size_t mode = value.find(
+                            "\x0E"
+                            "dbs/") -
+                        1;
+    value[mode] = 2;
+    EXPECT_FALSE(decode_permission(key(permission()), value).ok());
+    value[mode] = 0;
+    EXPECT_EQ(decode_permission(key(permission()), value)->mode, PermissionMode::kRead);
+
+    const View view{kContainerRid, {true, {}}};
+    value = encode(view);
+    value[1] = 2;
+    EXPECT_FALSE(decode_view(key(view), value).ok());
+
+    Script script;
+    script.container = kContainerRid;
+    script.type = ChildType::kTrigger;
+    script.version = kVersion;
+    value = encode(script);
+    ASSERT_TRUE(decode_script(key(script), value).ok());
+    value.back() = 5;
+    EXPECT_FALSE(decode_script(key(script), value).ok());
+    value.back() = 0;
+    value[value.size() - 2] = 2;
+    EXPECT_FALSE(decode_script(key(script), value).ok());
+    script.type = ChildType::kRange;
+    EXPECT_FALSE(decode_script(key(script), encode(script)).ok());
+}
+
 TEST(CatalogRecords, EncryptionKeys) {
     const EncryptionKey record{{kDatabaseRid, 2}, "k", {"e", 5}, R"("a":1)"};
     EXPECT_EQ(hex_encode_upper(key(record)), "00000000430C2A3B4C5D0000000000000002");
