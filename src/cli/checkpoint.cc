@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/errors.h"
+#include "base/system.h"
 #include "json/parse.h"
 #include "json/write.h"
 
@@ -36,7 +36,7 @@ Result<std::string> read_text_file(const std::string& path) {
     text << file.rdbuf();
     if (!file)
         return errors::bad_request(
-            fmt::format("'{}' cannot be read: {}.", path, std::strerror(errno)));
+            fmt::format("'{}' cannot be read: {}.", path, errno_text(errno)));
     return text.str();
 }
 
@@ -46,7 +46,7 @@ Status replace_text_file(const std::string& path, std::string_view text) {
         const int reason = errno;
         ::unlink(beside.c_str());
         return Status(errors::bad_request(fmt::format("'{}' cannot be written: {} failed ({}).",
-                                                      path, step, std::strerror(reason))));
+                                                      path, step, errno_text(reason))));
     };
     const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return failed("open");

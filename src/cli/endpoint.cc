@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "base/system.h"
 
 namespace orrery::cli {
 namespace {
@@ -132,8 +132,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
 }
 
 std::string process_environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::string() : std::string(value);
+    return environment_variable(name).value_or(std::string());
 }
 
 Result<ConnectionSettings> resolve_connection(const ConnectionFlags& given,

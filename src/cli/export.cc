@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <thread>
 
 #include "base/errors.h"
+#include "base/system.h"
 #include "cli/checkpoint.h"
 #include "cli/export_csv.h"
 #include "cli/interrupt.h"
@@ -94,7 +94,7 @@ public:
 private:
     Status failed() const {
         return Status(errors::bad_request(
-            fmt::format("'{}' cannot be written: {}.", path_, std::strerror(errno))));
+            fmt::format("'{}' cannot be written: {}.", path_, errno_text(errno))));
     }
     std::string path_;
     int fd_ = -1;
@@ -107,7 +107,7 @@ Result<std::string> temporary_file() {
     const int fd = ::mkstemp(path.data());
     if (fd < 0)
         return errors::bad_request(
-            fmt::format("No temporary file can be made in /tmp: {}.", std::strerror(errno)));
+            fmt::format("No temporary file can be made in /tmp: {}.", errno_text(errno)));
     ::close(fd);
     return path;
 }

@@ -16,11 +16,11 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstring>
 
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "base/system.h"
 #include "cli/interrupt.h"
 
 namespace orrery::cli {
@@ -56,7 +56,7 @@ Result<bool> wait_for(int fd, short events, int64_t timeout_ms) {
         if (ready > 0) return true;
         if (ready < 0 && errno != EINTR)
             return no_answer(NoAnswer::kLost,
-                             fmt::format("Waiting failed: {}.", std::strerror(errno)));
+                             fmt::format("Waiting failed: {}.", errno_text(errno)));
     }
 }
 
@@ -165,7 +165,7 @@ struct HttpConnection::Stream {
                 if (n == 0) return size_t{0};
                 if (errno == EINTR) continue;
                 if (errno != EAGAIN && errno != EWOULDBLOCK)
-                    return no_answer(NoAnswer::kLost, fmt::format("{}.", std::strerror(errno)));
+                    return no_answer(NoAnswer::kLost, fmt::format("{}.", errno_text(errno)));
             }
             TRY(const bool ready, wait_for(fd, events, kSilenceMs));
             if (!ready)
@@ -217,7 +217,7 @@ Result<int> connect_socket(const Endpoint& endpoint) {
     for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
         const int fd = ::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0) {
-            why = std::strerror(errno);
+            why = errno_text(errno);
             continue;
         }
         int failure = ::connect(fd, at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
@@ -240,7 +240,7 @@ Result<int> connect_socket(const Endpoint& endpoint) {
             ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
             return fd;
         }
-        why = std::strerror(failure);
+        why = errno_text(failure);
         ::close(fd);
     }
     ::freeaddrinfo(found);

@@ -91,7 +91,7 @@ struct LineEditor::State {
 
 LineEditor::LineEditor(const std::string& history_file, Completer completer)
     : state_(std::make_unique<State>()) {
-    std::setlocale(LC_CTYPE, "");
+    std::setlocale(LC_CTYPE, "");  // NOLINT(concurrency-mt-unsafe): the shell has one thread
     state_->completer = std::move(completer);
     state_->history_file = history_file;
     state_->editor = el_init("orrery", stdin, stdout, stderr);

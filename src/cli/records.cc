@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/errors.h"
+#include "base/system.h"
 #include "cli/interrupt.h"
 
 namespace orrery::cli {
@@ -226,7 +226,7 @@ Result<std::unique_ptr<Source>> Source::open(const std::string& path) {
     struct stat facts {};
     if (out->fd_ < 0 || ::fstat(out->fd_, &facts) != 0)
         return errors::bad_request(
-            fmt::format("'{}' cannot be read: {}.", path, std::strerror(errno)));
+            fmt::format("'{}' cannot be read: {}.", path, errno_text(errno)));
     if (S_ISDIR(facts.st_mode))
         return errors::bad_request(fmt::format("'{}' is a folder, not a file.", path));
     out->is_file_ = S_ISREG(facts.st_mode);
@@ -261,8 +261,8 @@ bool Source::refill() {
         n = ::read(fd_, buffer_.data(), buffer_.size());
     } while (n < 0 && errno == EINTR);
     if (n < 0)
-        status_ = Status(errors::bad_request(
-            fmt::format("'{}' cannot be read: {}.", path_, std::strerror(errno))));
+        status_ = Status(
+            errors::bad_request(fmt::format("'{}' cannot be read: {}.", path_, errno_text(errno))));
     buffer_.resize(n < 0 ? 0 : static_cast<size_t>(n));
     return n > 0;
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +11,7 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/system.h"
 
 namespace orrery::lab {
 namespace {
@@ -24,17 +24,17 @@ constexpr uintmax_t kFileBytesMax = 2 * Recorder::kPackedBytesMax;
 /// Empty on success, else what went wrong.
 std::string write_file(const std::string& path, std::string_view bytes) {
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (file < 0) return std::strerror(errno);
+    if (file < 0) return errno_text(errno);
     std::string problem;
     while (!bytes.empty() && problem.empty()) {
         const ssize_t written = ::write(file, bytes.data(), bytes.size());
         if (written >= 0)
             bytes.remove_prefix(static_cast<size_t>(written));
         else if (errno != EINTR)
-            problem = std::strerror(errno);
+            problem = errno_text(errno);
     }
-    if (problem.empty() && ::fsync(file) != 0) problem = std::strerror(errno);
-    if (::close(file) != 0 && problem.empty()) problem = std::strerror(errno);
+    if (problem.empty() && ::fsync(file) != 0) problem = errno_text(errno);
+    if (::close(file) != 0 && problem.empty()) problem = errno_text(errno);
     return problem;
 }
 

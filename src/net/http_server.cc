@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/system.h"
 #include "net/detail/loop.h"
 
 namespace orrery::net {
@@ -114,7 +115,7 @@ private:
 Status Server::cannot_listen(int error) const {
     return Status(errors::service_unavailable("Cannot listen on " + options_.bind_address +
                                               " port " + std::to_string(options_.port) + ": " +
-                                              std::strerror(error) + "."));
+                                              errno_text(error) + "."));
 }
 
 Status Server::listen() {
@@ -181,7 +182,7 @@ bool Server::accept_one() {
 /// Out of descriptors or memory: trying again at once would only burn the processor.
 void Server::retry_later() {
     constexpr int64_t kPauseMs = 100;
-    log::warning(std::string("cannot accept connections: ") + std::strerror(errno));
+    log::warning(std::string("cannot accept connections: ") + errno_text(errno));
     loops_[0]->set_alarm(kPauseMs, [this] { accept_clients(); });
 }
 

@@ -8,9 +8,9 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/errors.h"
+#include "base/system.h"
 
 namespace orrery::net {
 namespace {
@@ -30,7 +30,7 @@ Result<int> probe(const std::string& address, uint16_t port, const std::string& 
     const auto unreachable = [&](const char* step) {
         return errors::service_unavailable("No answer from " + address + ":" +
                                            std::to_string(port) + ": " + step + " failed (" +
-                                           std::strerror(errno) + ").");
+                                           errno_text(errno) + ").");
     };
     sockaddr_in target{};
     target.sin_family = AF_INET;

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "base/errors.h"
+#include "base/system.h"
 
 namespace orrery::net::detail {
 namespace {
@@ -17,7 +17,7 @@ constexpr size_t kFileBytesMax = 256 * 1024;
 
 Status file_error(std::string_view doing, const std::string& path, int code) {
     return Status(errors::internal("Cannot " + std::string(doing) + " '" + path +
-                                   "': " + std::strerror(code) + "."));
+                                   "': " + errno_text(code) + "."));
 }
 
 /// Closes on destruction.

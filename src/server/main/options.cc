@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "base/system.h"
 #include "cli/commands.h"
 #include "server/config_file.h"
 
@@ -191,13 +191,12 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
 
 /// Variables that people set for the emulators: honoured where the meaning carries over.
 void apply_emulator_variables(CommandLine& line, ServeFlags& flags, bool storage_chosen) {
-    if (const char* persist = std::getenv("AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE");
-        persist != nullptr && !storage_chosen)
-        flags.memory = equals_ignore_case(persist, "false");
-    if (const char* address = std::getenv("AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE");
-        address != nullptr)
-        line.serve.tls_hosts.emplace_back(address);
-    if (std::getenv("AZURE_COSMOS_EMULATOR_PARTITION_COUNT") != nullptr)
+    if (const auto persist = environment_variable("AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE");
+        persist && !storage_chosen)
+        flags.memory = equals_ignore_case(*persist, "false");
+    if (auto address = environment_variable("AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE"))
+        line.serve.tls_hosts.push_back(*std::move(address));
+    if (environment_variable("AZURE_COSMOS_EMULATOR_PARTITION_COUNT"))
         line.warnings.emplace_back(
             "AZURE_COSMOS_EMULATOR_PARTITION_COUNT has no effect: containers are not limited in "
             "number, and physical "
