@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "heads/rest/handlers.h"
+#include "heads/rest/own_endpoints.h"
 #include "json/parse.h"
 #include "lab/described.h"
 #include "lab/rules/cost.h"
@@ -13,15 +14,6 @@
 
 namespace orrery::rest {
 namespace {
-
-Result<catalog::ContainerPtr> named_container(const Call& call) {
-    const auto& ids = call.route.ids;
-    auto container = call.engine.catalog().find_container(ids[1], ids[2]);
-    if (container == nullptr)
-        return errors::resource_not_found("There is no container '" + ids[2] +
-                                          "' in the database '" + ids[1] + "'.");
-    return container;
-}
 
 /// The parameter `thresholds` is a JSON object.
 Result<lab::Thresholds> thresholds_of(const Call& call) {
@@ -282,11 +274,7 @@ void handle_lab(const CallPtr& call) {
             if (endpoint.method != method) continue;
             return on_worker(call, [call, answer = endpoint.answer] { return answer(call); });
         }
-    if (known)
-        return reply_error(
-            call, errors::method_not_allowed(call->request().method, call->request().target));
-    reply_error(call, errors::resource_not_found("There is no endpoint '/_orrery/" +
-                                                 call->route.link + "'."));
+    reply_no_endpoint(call, known);
 }
 
 }  // namespace orrery::rest

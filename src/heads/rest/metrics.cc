@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "engine/hmac.h"
 #include "heads/rest/handlers.h"
+#include "heads/rest/own_endpoints.h"
 
 namespace orrery::rest {
 namespace {
@@ -21,16 +22,6 @@ Result<int64_t> number_parameter(const Call& call, std::string_view name, int64_
                                    "' must be a whole number from " + std::to_string(min) + " to " +
                                    std::to_string(max) + ".");
     return value;
-}
-
-/// The container that an own endpoint names: /_orrery/containers/{database}/{container}/…
-Result<catalog::ContainerPtr> named_container(const Call& call) {
-    const auto& ids = call.route.ids;
-    auto container = call.engine.catalog().find_container(ids[1], ids[2]);
-    if (container == nullptr)
-        return errors::resource_not_found("There is no container '" + ids[2] +
-                                          "' in the database '" + ids[1] + "'.");
-    return container;
 }
 
 void reply_page(const CallPtr& call, std::string body) {

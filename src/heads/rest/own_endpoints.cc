@@ -1,5 +1,7 @@
 // Endpoints under /_orrery/: what the protocol has no resource for. One row each in the table
 // below.
+#include "heads/rest/own_endpoints.h"
+
 #include <array>
 
 #include "base/errors.h"
@@ -41,6 +43,23 @@ constexpr size_t kContainerNameAt = 3;
 
 }  // namespace
 
+Result<catalog::ContainerPtr> named_container(const Call& call) {
+    const auto& ids = call.route.ids;
+    auto container = call.engine.catalog().find_container(ids[1], ids[2]);
+    if (container == nullptr)
+        return errors::resource_not_found("There is no container '" + ids[2] +
+                                          "' in the database '" + ids[1] + "'.");
+    return container;
+}
+
+void reply_no_endpoint(const CallPtr& call, bool known) {
+    if (known)
+        return reply_error(
+            call, errors::method_not_allowed(call->request().method, call->request().target));
+    reply_error(call, errors::resource_not_found("There is no endpoint '/_orrery/" +
+                                                 call->route.link + "'."));
+}
+
 void handle_own(const CallPtr& call) {
     const auto& ids = call->route.ids;
     const bool in_container = ids.size() > kContainerNameAt && ids[0] == "containers";
@@ -57,11 +76,7 @@ void handle_own(const CallPtr& call) {
         known = true;
         if (endpoint.method == method) return endpoint.handle(call);
     }
-    if (known)
-        return reply_error(
-            call, errors::method_not_allowed(call->request().method, call->request().target));
-    reply_error(call, errors::resource_not_found("There is no endpoint '/_orrery/" +
-                                                 call->route.link + "'."));
+    reply_no_endpoint(call, known);
 }
 
 }  // namespace orrery::rest

@@ -7,6 +7,7 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "heads/rest/handlers.h"
+#include "heads/rest/own_endpoints.h"
 #include "json/write.h"
 
 namespace orrery::rest {
@@ -14,15 +15,6 @@ namespace {
 
 using catalog::RangeChange;
 using Job = engine::PartitionKeeper::Job;
-
-Result<catalog::ContainerPtr> named_container(const Call& call) {
-    const auto& ids = call.route.ids;
-    auto container = call.engine.catalog().find_container(ids[1], ids[2]);
-    if (container == nullptr)
-        return errors::resource_not_found("There is no container '" + ids[2] +
-                                          "' in the database '" + ids[1] + "'.");
-    return container;
-}
 
 std::string texts_json(const std::vector<std::string>& texts) {
     std::string out = "[";
