@@ -122,6 +122,18 @@ struct ContainerInfo {
 };
 Result<ContainerInfo> read_container(AccountClient& client, const ContainerName& name);
 
+struct NewContainer {
+    ContainerName name;
+    std::vector<std::string> key_paths;  ///< several: a hierarchical key
+    int64_t throughput = 0;              ///< RU/s; 0: the server's default
+};
+struct Created {
+    bool database = false;
+    bool container = false;
+};
+/// Creates the container and its database, as far as they are missing; says what was.
+Result<Created> create_missing(AccountClient& client, const NewContainer& wanted);
+
 /// {"a","b"} of /a/b; names in double quotes may hold slashes.
 std::vector<std::string> parse_key_path(std::string_view path);
 /// The partition key header of an item: a JSON array in ASCII.

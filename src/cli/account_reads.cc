@@ -1,4 +1,4 @@
-// What the account client reads: errors, containers, ranges, partition keys.
+// What the account client reads and creates: errors, containers, ranges, partition keys.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -177,6 +177,36 @@ std::string partition_key_header(const ContainerInfo& container, const json::Val
             out += "{}";
     }
     return ascii_only(out + "]");
+}
+
+Result<Created> create_missing(AccountClient& client, const NewContainer& wanted) {
+    const auto create = [&](AccountClient::Request request) -> Result<bool> {
+        request.method = "POST";
+        TRY(const auto answer, client.send(request));
+        if (answer.status != 201 && answer.status != 409) return answer_error(answer);
+        return answer.status == 201;
+    };
+    Created out;
+    std::string database = R"({"id":)";
+    json::write_string(database, wanted.name.database);
+    database += '}';
+    TRY(out.database, create({.resource = database_feed(), .body = database}));
+    std::string definition = R"({"id":)";
+    json::write_string(definition, wanted.name.container);
+    definition += R"(,"partitionKey":{"paths":[)";
+    for (size_t i = 0; i < wanted.key_paths.size(); ++i) {
+        if (i > 0) definition += ',';
+        json::write_string(definition, wanted.key_paths[i]);
+    }
+    definition += fmt::format(R"(],"kind":"{}","version":2}}}})",
+                              wanted.key_paths.size() == 1 ? "Hash" : "MultiHash");
+    Headers headers;
+    if (wanted.throughput > 0)
+        headers.emplace_back("x-ms-offer-throughput", std::to_string(wanted.throughput));
+    TRY(out.container, create({.resource = container_feed(wanted.name.database),
+                               .headers = headers,
+                               .body = definition}));
+    return out;
 }
 
 Result<ContainerInfo> read_container(AccountClient& client, const ContainerName& name) {

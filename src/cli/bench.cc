@@ -78,26 +78,11 @@ private:
 Status Bench::prepare() {
     AccountClient client(account_);
     const auto& name = options_.container;
-    std::string database = R"({"id":)";
-    json::write_string(database, name.database);
-    database += "}";
-    TRY(const auto made_database,
-        client.send({.method = "POST", .resource = database_feed(), .body = database}));
-    if (made_database.status != 201 && made_database.status != 409)
-        return Status(answer_error(made_database));
-    made_database_ = made_database.status == 201;
-    std::string definition = R"({"id":)";
-    json::write_string(definition, name.container);
-    definition += R"(,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})";
-    Headers headers;
-    if (options_.throughput > 0)
-        headers.emplace_back("x-ms-offer-throughput", std::to_string(options_.throughput));
-    TRY(const auto made, client.send({.method = "POST",
-                                      .resource = container_feed(name.database),
-                                      .headers = headers,
-                                      .body = definition}));
-    if (made.status != 201 && made.status != 409) return Status(answer_error(made));
-    made_container_ = made.status == 201;
+    TRY(const auto created,
+        create_missing(client,
+                       {.name = name, .key_paths = {"/pk"}, .throughput = options_.throughput}));
+    made_database_ = created.database;
+    made_container_ = created.container;
     TRY(const auto info, read_container(client, name));
     if (info.key_paths != std::vector<std::vector<std::string>>{{"pk"}})
         return Status(

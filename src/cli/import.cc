@@ -71,30 +71,10 @@ Status Import::prepare_container(AccountClient& client) {
             return Status(
                 errors::bad_request("--create needs the partition key of the container, for "
                                     "example --partition-key /customer."));
-        std::string body = "{";
-        body += "\"id\":";
-        json::write_string(body, name.database);
-        body += "}";
-        TRY(const auto database,
-            client.send({.method = "POST", .resource = database_feed(), .body = body}));
-        if (database.status != 201 && database.status != 409) return Status(answer_error(database));
-        std::string definition = "{\"id\":";
-        json::write_string(definition, name.container);
-        definition += R"(,"partitionKey":{"paths":[)";
-        for (size_t i = 0; i < options_.key_paths.size(); ++i) {
-            if (i > 0) definition += ',';
-            json::write_string(definition, options_.key_paths[i]);
-        }
-        definition += fmt::format(R"(],"kind":"{}","version":2}}}})",
-                                  options_.key_paths.size() == 1 ? "Hash" : "MultiHash");
-        Headers headers;
-        if (options_.throughput > 0)
-            headers.emplace_back("x-ms-offer-throughput", std::to_string(options_.throughput));
-        TRY(const auto made, client.send({.method = "POST",
-                                          .resource = container_feed(name.database),
-                                          .headers = headers,
-                                          .body = definition}));
-        if (made.status != 201 && made.status != 409) return Status(answer_error(made));
+        auto created = create_missing(
+            client,
+            {.name = name, .key_paths = options_.key_paths, .throughput = options_.throughput});
+        if (!created.ok()) return std::move(created).take_status();
     }
     auto found = read_container(client, name);
     if (!found.ok() && found.error().http_status == 404)
