@@ -6,12 +6,21 @@
 
 namespace orrery {
 
+namespace {
+
+constexpr size_t kThreadNameBytesMax = 15;  // of the kernel
+constexpr size_t kThreadNumberBytes = 3;
+
+}  // namespace
+
 void set_thread_name(const std::string& name) {
-    pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+    pthread_setname_np(pthread_self(), name.substr(0, kThreadNameBytesMax).c_str());
 }
 
 WorkerPool::WorkerPool(std::string name, size_t thread_count) {
     CHECK(thread_count > 0);
+    // The number stays legible.
+    name = name.substr(0, kThreadNameBytesMax - kThreadNumberBytes);
     threads_.reserve(thread_count);
     for (size_t i = 0; i < thread_count; ++i) {
         threads_.emplace_back([this, thread_name = name + std::to_string(i)] {

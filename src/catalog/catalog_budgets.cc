@@ -289,7 +289,7 @@ records::Offer CatalogImpl::record_of(uint32_t number, const Offer& offer) const
     return out;
 }
 
-Result<OfferPtr> CatalogImpl::store_offer(records::Offer record, MetaChange change) {
+Result<OfferPtr> CatalogImpl::store_offer(const records::Offer& record, MetaChange change) {
     change.put(record);
     TRY_STATUS(commit(std::move(change)));
     OfferPtr after = make_offer(record);
@@ -393,7 +393,7 @@ Result<OfferPtr> CatalogImpl::set_throughput_buckets(const Container& container,
     records::Offer record = record_of(*parse_offer_rid(before->rid), *before);
     record.buckets = buckets;
     record.version = new_version();
-    return store_offer(std::move(record), MetaChange());
+    return store_offer(record, MetaChange());
 }
 
 Status CatalogImpl::watch_throughput() {
@@ -434,7 +434,7 @@ Status CatalogImpl::watch_throughput() {
         record.autoscale_max = raised;
         record.highest_ever = std::max(record.highest_ever, raised);
         record.version = new_version();
-        TRY_STATUS(store_offer(std::move(record), MetaChange()).status().clone());
+        TRY_STATUS(store_offer(record, MetaChange()).status().clone());
     }
     return {};
 }

@@ -227,7 +227,7 @@ private:
     void refresh_budgets(DatabaseNode& database, const Container& container);
     void refresh_shared(DatabaseNode& database, const Offer& offer);
     records::Offer record_of(uint32_t number, const Offer& offer) const;
-    Result<OfferPtr> store_offer(records::Offer record, MetaChange change);
+    Result<OfferPtr> store_offer(const records::Offer& record, MetaChange change);
 
     Status load_record(std::string_view key, std::string_view value, struct Loaded& loaded);
     Status load_containers(struct Loaded& loaded);

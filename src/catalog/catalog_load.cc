@@ -122,22 +122,24 @@ Status CatalogImpl::load_record(std::string_view key, std::string_view value, Lo
                 return {};
             });
         case records::Kind::kPermission:
-            return read(
-                records::decode_permission(key, value), [&](records::Permission record) -> Status {
-                    DatabaseNode* database =
-                        state_.databases.find_number(record.rid.user.database.number);
-                    UserNode* user = database == nullptr
-                                         ? nullptr
-                                         : database->users.find_number(record.rid.user.number);
-                    if (user == nullptr) return Status(inconsistent("a permission without user"));
-                    user->permissions.add(record.rid.number, record.id,
-                                          {make_permission(record, user->user)});
-                    return {};
-                });
+            return read(records::decode_permission(key, value),
+                        [&](const records::Permission& record) -> Status {
+                            DatabaseNode* database =
+                                state_.databases.find_number(record.rid.user.database.number);
+                            UserNode* user =
+                                database == nullptr
+                                    ? nullptr
+                                    : database->users.find_number(record.rid.user.number);
+                            if (user == nullptr)
+                                return Status(inconsistent("a permission without user"));
+                            user->permissions.add(record.rid.number, record.id,
+                                                  {make_permission(record, user->user)});
+                            return {};
+                        });
         case records::Kind::kEncryptionKey:
             return read(
                 records::decode_encryption_key(key, value),
-                [&](records::EncryptionKey record) -> Status {
+                [&](const records::EncryptionKey& record) -> Status {
                     DatabaseNode* database =
                         state_.databases.find_number(record.rid.database.number);
                     if (database == nullptr)

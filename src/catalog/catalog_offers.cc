@@ -108,7 +108,7 @@ Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const json::Va
     if (pending && value > ranges * deps_.throughput.partition_ru_max && value != before.value())
         return errors::scale_running();
     record.highest_ever = std::max(before.highest_ever, value);
-    return store_offer(std::move(record), MetaChange());
+    return store_offer(record, MetaChange());
 }
 
 }  // namespace orrery::catalog

@@ -87,7 +87,7 @@ private:
         if (rest_.empty() || !is_name_start(rest_.front())) return {};
         size_t length = 1;
         while (length < rest_.size() && is_name_char(rest_[length])) ++length;
-        const std::string out(rest_.substr(0, length));
+        std::string out(rest_.substr(0, length));
         rest_.remove_prefix(length);
         return out;
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/encoding.h"
 #include "base/errors.h"
@@ -144,7 +145,8 @@ Result<HttpAnswer> AccountClient::send_once(const Request& request) {
     if (answer.ok() && shared_.traffic != nullptr) {
         shared_.traffic->requests += 1;
         if (answer->status == 429) shared_.traffic->throttled += 1;
-        shared_.traffic->charge_hundredths += static_cast<uint64_t>(answer->charge() * 100 + 0.5);
+        shared_.traffic->charge_hundredths +=
+            static_cast<uint64_t>(std::llround(answer->charge() * 100));
     }
     return answer;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "cli/text_layout.h"
@@ -41,7 +42,7 @@ std::string bytes_text(uint64_t bytes) {
 std::string duration_text(int64_t microseconds) {
     const double seconds = static_cast<double>(microseconds) / 1e6;
     if (seconds < 60) return fmt::format("{:.1f} s", seconds);
-    const auto whole = static_cast<int64_t>(seconds + 0.5);
+    const auto whole = static_cast<int64_t>(std::llround(seconds));
     if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }

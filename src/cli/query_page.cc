@@ -33,7 +33,7 @@ std::string decoded(std::string_view header) {
 
 }  // namespace
 
-QueryCursor::QueryCursor(AccountClient& client, ContainerName container, QueryText query,
+QueryCursor::QueryCursor(AccountClient& client, ContainerName container, const QueryText& query,
                          QueryOptions options)
     : client_(client), container_(std::move(container)), options_(options) {
     body_ = R"({"query":)";

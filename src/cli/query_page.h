@@ -40,7 +40,7 @@ struct QueryPage {
 /// A query being read page by page. Owned by one thread.
 class QueryCursor {
 public:
-    QueryCursor(AccountClient& client, ContainerName container, QueryText query,
+    QueryCursor(AccountClient& client, ContainerName container, const QueryText& query,
                 QueryOptions options);
 
     bool at_end() const { return at_end_; }

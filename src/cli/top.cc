@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 
@@ -46,7 +47,7 @@ void sort_partitions(std::vector<TopPartition>& partitions, TopOrder order) {
 }
 
 std::string bar(double part) {
-    const auto full = static_cast<size_t>(std::clamp(part, 0.0, 1.0) * kBarColumns + 0.5);
+    const auto full = static_cast<size_t>(std::lround(std::clamp(part, 0.0, 1.0) * kBarColumns));
     return std::string(full, '#') + std::string(kBarColumns - full, '.');
 }
 

@@ -117,7 +117,7 @@ bool is_keyed(const catalog::Container& container, const query::CompiledQuery& c
             request.range)
         return true;
     const auto keys = query::key_ranges(compiled, parameters, container.settings->key);
-    return keys.size() > 1 || keys[0].min != std::string() || keys[0].is_point();
+    return keys.size() > 1 || !keys[0].min.empty() || keys[0].is_point();
 }
 
 /// Every partition that the filter allows must have tokens left: a page that begins may visit all.
