@@ -7,6 +7,7 @@
 #include "base/encoding.h"
 #include "query/binder.h"
 #include "query/choices.h"
+#include "query/comparisons.h"
 #include "query/hints.h"
 #include "query/number.h"
 #include "query/printer.h"
@@ -305,27 +306,13 @@ Bound Binder::unary(const Expr& e, Scope& scope) {
 }
 
 Bound Binder::comparison(Op op, const Bound& left, const Bound& right) {
-    const auto flipped = [](Op o) {
-        switch (o) {
-            case Op::kLess:
-                return Op::kGreater;
-            case Op::kLessEqual:
-                return Op::kGreaterEqual;
-            case Op::kGreater:
-                return Op::kLess;
-            case Op::kGreaterEqual:
-                return Op::kLessEqual;
-            default:
-                return o;
-        }
-    };
     const bool constant = left.is_constant() && right.is_constant();
     if (left.path != nullptr && right.is_constant())
         return {make<CompareConstantNode>(op, left.path->slot(), left.path->steps(),
                                           *right.node->constant()),
                 1, nullptr};
     if (right.path != nullptr && left.is_constant())
-        return {make<CompareConstantNode>(flipped(op), right.path->slot(), right.path->steps(),
+        return {make<CompareConstantNode>(mirrored(op), right.path->slot(), right.path->steps(),
                                           *left.node->constant()),
                 1, nullptr};
     return folded({make<CompareNode>(op, left.node, right.node), 1, nullptr}, constant);
