@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <memory>
 
 #include "base/bytes.h"
@@ -11,6 +13,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "base/system.h"
 #include "base/worker_pool.h"
 
 namespace orrery {
@@ -165,6 +168,27 @@ TEST(WorkerPoolTest, RunsWhatIsQueuedAndDropsWhatComesLate) {
     workers.post([&ran, captured] { ++ran; });
     EXPECT_EQ(ran, 100);
     EXPECT_EQ(captured.use_count(), 1);  // destroyed, not kept
+}
+
+TEST(WorkerPoolTest, NumbersOfThreadsStayLegible) {
+    for (const auto& [name, thread] :
+         {std::pair{"test", "test0"}, {"a-pool-of-workers", "a-pool-of-wo0"}}) {
+        std::string seen;
+        WorkerPool workers(name, 1);
+        workers.post([&] {
+            char text[16] = {};
+            pthread_getname_np(pthread_self(), text, sizeof text);
+            seen = text;
+        });
+        workers.stop();
+        EXPECT_EQ(seen, thread);
+    }
+}
+
+TEST(SystemTest, ErrorsAndVariables) {
+    EXPECT_EQ(errno_text(ENOENT), "No such file or directory");
+    EXPECT_NE(environment_variable("PATH").value_or(""), "");
+    EXPECT_FALSE(environment_variable("ORRERY_NO_SUCH_VARIABLE"));
 }
 
 }  // namespace
