@@ -65,6 +65,34 @@ stop_orrery() { # [SIGNAL]
 # The load generator, at the server that runs.
 orrery_load() { "$build/bench/orrery_load" --port "$orrery_port" --key "$key" --pid "$orrery_pid" "$@"; }
 
+await_port() { # PORT, twenty seconds at most
+    for _ in $(seq 200); do
+        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
+        sleep 0.1
+    done
+}
+
+# nginx with one file, which it also sends to those who POST; sets nginx_port, nginx_pid.
+start_nginx() { # PATH BYTES [further directives]
+    mkdir -p "$work/nginx/www/$(dirname "$1")"
+    nginx_port=$(free_port)
+    head -c "$2" /dev/zero | tr '\0' x >"$work/nginx/www/$1"
+    cat >"$work/nginx/nginx.conf" <<CONF
+worker_processes 2; daemon off; pid $work/nginx/pid; error_log $work/nginx/error.log;
+events { worker_connections 1024; }
+http { access_log off; keepalive_requests 100000000; sendfile on; open_file_cache max=10;
+       client_body_temp_path $work/nginx/b; proxy_temp_path $work/nginx/p; fastcgi_temp_path $work/nginx/f;
+       uwsgi_temp_path $work/nginx/u; scgi_temp_path $work/nginx/s;
+       server { listen 127.0.0.1:$nginx_port; root $work/nginx/www; error_page 405 =200 \$uri; ${3:-} } }
+CONF
+    chmod a+rx "$work"
+    chmod -R a+rX "$work/nginx"
+    nginx -c "$work/nginx/nginx.conf" &
+    nginx_pid=$!
+    pids+=("$nginx_pid")
+    await_port "$nginx_port"
+}
+
 # PostgreSQL in a folder of its own; it does not run as root.
 as_postgres() { if [ "$(id -u)" -eq 0 ]; then runuser -u postgres -- bash -c "$1"; else bash -c "$1"; fi; }
 start_postgres() { # further options; sets pg_data, pg_port

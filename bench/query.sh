@@ -59,11 +59,21 @@ for system in pg orrery; do
     "$load" "${to[@]}" "${common[@]}" --seconds 1 --line "every item, no index serves" run >/dev/null
 done
 
+# An HTTP server that has nothing to do, asked by the same client: no query over HTTP can be answered more often.
+start_nginx dbs/bench/colls/queries/docs 1300 "add_header x-ms-item-count 1 always;"
+limit() {
+    "$load" --port "$nginx_port" --key "$key" --pid "$nginx_pid" "${common[@]}" --line "equality, 1 row" run | head -1 |
+        sed 's/"system":"orrery"/"system":"nginx"/' | tee -a "$results"
+}
+limit
+
 # Line by line in turns: whatever else the machine does falls on both.
 "$load" lines | grep -F -- "$only" | while read -r line; do
     "$load" "${pg[@]}" "${common[@]}" --line "$line" run | tee -a "$results"
     "$load" "${orrery[@]}" "${common[@]}" --line "$line" run | tee -a "$results"
 done
+limit
+kill "$nginx_pid"
 if [ -n "$sampler" ]; then
     kill -INT "$sampler"
     wait "$sampler" || true

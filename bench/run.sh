@@ -34,12 +34,6 @@ results=$work/results.jsonl
 : >"$results"
 load=$build/bench/orrery_load
 
-await_port() { # PORT, twenty seconds at most
-    for _ in $(seq 200); do
-        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
-        sleep 0.1
-    done
-}
 note() { echo "$1" | tee -a "$results"; }
 throttling=(--unthrottled) # the load is meant to be more than any offer allows
 orrery() { orrery_load --seconds "$seconds" "$@"; }
@@ -113,22 +107,7 @@ done
 throttling=(--unthrottled)
 
 echo "== nginx, a 1 KB file =="
-mkdir -p "$work/nginx/www"
-nginx_port=$(free_port)
-head -c 1024 /dev/zero | tr '\0' x >"$work/nginx/www/file"
-cat >"$work/nginx/nginx.conf" <<CONF
-worker_processes 2; daemon off; pid $work/nginx/pid; error_log $work/nginx/error.log;
-events { worker_connections 1024; }
-http { access_log off; keepalive_requests 100000000; sendfile on; open_file_cache max=10;
-       client_body_temp_path $work/nginx/b; proxy_temp_path $work/nginx/p; fastcgi_temp_path $work/nginx/f;
-       uwsgi_temp_path $work/nginx/u; scgi_temp_path $work/nginx/s;
-       server { listen 127.0.0.1:$nginx_port; root $work/nginx/www; } }
-CONF
-chmod -R a+rX "$work/nginx"
-nginx -c "$work/nginx/nginx.conf" &
-nginx_pid=$!
-pids+=("$nginx_pid")
-await_port "$nginx_port"
+start_nginx file 1024
 $load --system nginx --port "$nginx_port" --path file --seconds "$seconds" --pid "$nginx_pid" run read | tee -a "$results"
 kill "$nginx_pid"
 
