@@ -259,7 +259,21 @@ TEST(Script, CallsThatNothingCouldInterruptAreRefused) {
           "'a'.localeCompare(" + marks + ")", search + ".indexOf(" + sought + ")",
           search + ".lastIndexOf(" + sought + ")", search + ".includes(" + sought + ")",
           search + ".split(" + sought + ")", search + ".replace(" + sought + ", '')",
-          search + ".replaceAll(" + sought + ", '')"})
+          search + ".replaceAll(" + sought + ", '')",
+          // Whatever they are before they are texts, and however they are called.
+          "new String(" + search + ").indexOf(new String(" + sought + "))",
+          "const t = " + search + "; String.prototype.includes.call({toString: () => t}, [" +
+              sought + "])",
+          "const s = " + sought + "; " + search +
+              ".includes({[Symbol.match]: false, toString: () => s})",
+          "Reflect.apply(''.split, [" + search + "], [{toString: () => " + sought + "}])",
+          "const s = " + sought + "; let n = 0; " + search +
+              ".replaceAll({get [Symbol.replace]() { return n++ ? 1 : null; }, toString: () => s}, "
+              "'')",
+          "RegExp.prototype.exec = () => null; Array.prototype[Symbol.iterator] = null; new "
+          "String(" +
+              marks + ").normalize('NFD')",
+          "''.localeCompare.call(['a'], {toString: () => " + marks + "})"})
         EXPECT_THAT(body_of("function () { " + call + "; }"), HasSubstr("RangeError: a text "))
             << call;
     EXPECT_EQ(
@@ -271,6 +285,22 @@ TEST(Script, CallsThatNothingCouldInterruptAreRefused) {
             "'x'.repeat(1 << 21).indexOf('x'.repeat(1 << 14)), ''.split.length, "
             "'x'.indexOf.name]"),
         R"([5,2,true,["a","b"],"a1a","bb",true,-1,5000,0,2,"indexOf"])");
+    // Otherwise they are the language's own.
+    EXPECT_EQ(
+        value_of(
+            "(() => { const thrown = (f) => { try { return f(); } catch (e) { return e.name; } }; "
+            "let n = 0; const once = {toString() { return 'b' + ++n; }}; "
+            "return ['ab1'.indexOf(once), n, 'a1b'.split(1), 'anullb'.split(null), 'ab'.split(), "
+            "'ab'.split(undefined, 0), 'abc'.split(/b/), 'xundefined'.indexOf(), "
+            "[1, 2].toString.call([1, 2]).includes(2), ''.includes.call(12, 2), "
+            "'abc'.replace({[Symbol.replace]: (t, r) => t + r}, 'd'), "
+            "thrown(() => 'a'.includes(/a/)), thrown(() => 'a'.replaceAll(/a/, '')), "
+            "thrown(() => ''.indexOf.call(null, '')), thrown(() => ''.split.call(undefined)), "
+            "thrown(() => 'a'.indexOf(Symbol())), 'a-b'.replace('-', '$`'), "
+            "'a'.localeCompare(), new String('e\u0301').normalize('NFC').length, "
+            "thrown(() => 'a'.normalize('x'))]; })()"),
+        R"([1,1,["a","b"],["a","b"],["ab"],[],["a","c"],1,true,true,"abcd","TypeError","TypeError",)"
+        R"("TypeError","TypeError","TypeError","aab",-1,1,"RangeError"])");
 }
 
 TEST(Script, RecursionEnds) {
