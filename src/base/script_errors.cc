@@ -9,6 +9,8 @@ namespace orrery::errors {
 namespace {
 
 constexpr double kSubStatusMax = 65535;
+/// They come back after seconds or minutes; asking costs little.
+constexpr int64_t kStuckRetryMs = 1000;
 
 Error with_status(int http_status, std::string message) {
     Error error = bad_request(std::move(message));
@@ -68,6 +70,16 @@ Error too_many_scripts(std::string_view what, uint32_t limit) {
 Error scripts_busy() {
     return service_unavailable(
         "Too many scripts wait to be run. Try again when those that run have ended.");
+}
+
+Error scripts_stuck(uint64_t limit) {
+    Error error = service_unavailable(
+        std::to_string(limit) +
+        " scripts ran beyond their time inside one call of a built-in function, which nothing can "
+        "interrupt, and are still running. Until one of them has ended, no script is begun. Find "
+        "the ones that were answered with 408 and give that call less to do.");
+    error.retry_after_ms = kStuckRetryMs;
+    return error;
 }
 
 }  // namespace orrery::errors

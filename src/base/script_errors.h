@@ -24,5 +24,7 @@ Error script_answer_too_large(uint64_t limit_bytes);
 Error too_many_scripts(std::string_view what, uint32_t limit);
 /// 503: more scripts wait for a thread than may.
 Error scripts_busy();
+/// 503: as many scripts as may be are stuck where nothing can end them.
+Error scripts_stuck(uint64_t limit);
 
 }  // namespace orrery::errors

@@ -65,7 +65,7 @@ Engine::Engine(const Deps& deps)
       continuations_(deps.catalog.signing_secret()),
       passes_(deps.clock),
       partitions_(deps.catalog, deps.clock),
-      scripts_(std::make_unique<Scripts>(*this)),
+      scripts_(std::make_unique<Scripts>(*this, deps.scripts)),
       views_(*this) {
     if (const int64_t ru = deps.account.settings().metadata_ru; ru > 0) {
         meter::PoolRates rates;

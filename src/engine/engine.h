@@ -24,6 +24,7 @@
 #include "engine/view_keeper.h"
 #include "meter/charge.h"
 #include "query/page.h"
+#include "script/script.h"
 
 /// Protocol-neutral operations: route, execute, charge. Knows no HTTP.
 namespace orrery::engine {
@@ -114,6 +115,13 @@ struct QueryAnswer {
 
 class Scripts;
 
+/// What scripts may use up.
+struct ScriptOptions {
+    script::Limits limits;
+    /// Threads that may be stuck in a script before no further script is begun.
+    size_t stuck_max = 8;
+};
+
 /// The account at work. Internally thread-safe.
 class Engine {
 public:
@@ -123,6 +131,7 @@ public:
         WorkerPool& workers;
         const Clock& clock;
         const Account& account;
+        ScriptOptions scripts = {};
     };  // borrowed, outlive this
 
     explicit Engine(const Deps& deps);

@@ -33,7 +33,8 @@ public:
     explicit TestEngine(int64_t start_seconds = 1'700'000'000,
                         const AccountSettings& settings = unthrottled(),
                         const catalog::ThroughputSettings& throughput = {},
-                        const catalog::RangeLimits& range_limits = {}, std::string folder = {})
+                        const catalog::RangeLimits& range_limits = {}, std::string folder = {},
+                        const ScriptOptions& scripts = {})
         : clock_(start_seconds * 1'000'000), cache_(8 << 20), workers_("test", 2) {
         auto account = Account::create({}, settings);
         CHECK(account.ok());
@@ -53,8 +54,8 @@ public:
         CHECK(catalog.ok());
         catalog_ = std::move(catalog).value();
         CHECK(store_->start().ok());
-        engine_ =
-            std::make_unique<Engine>(Engine::Deps{*store_, *catalog_, workers_, clock_, *account_});
+        engine_ = std::make_unique<Engine>(
+            Engine::Deps{*store_, *catalog_, workers_, clock_, *account_, scripts});
     }
     ~TestEngine() {
         workers_.stop();

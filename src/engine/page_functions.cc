@@ -19,10 +19,10 @@ public:
 }  // namespace
 
 PageFunctions::PageFunctions(const catalog::Catalog& catalog,
-                             const catalog::ContainerRid& container)
+                             const catalog::ContainerRid& container, const script::Limits& limits)
     : catalog_(catalog),
       container_(container),
-      functions_(script::Functions::create(script::Limits())),
+      functions_(script::Functions::create(limits)),
       outer_(current) {
     current = this;
 }

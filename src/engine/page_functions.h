@@ -15,7 +15,8 @@ namespace orrery::engine {
 /// and destroyed on it, as a local variable.
 class PageFunctions {
 public:
-    PageFunctions(const catalog::Catalog& catalog, const catalog::ContainerRid& container);
+    PageFunctions(const catalog::Catalog& catalog, const catalog::ContainerRid& container,
+                  const script::Limits& limits);
     ~PageFunctions();
     PageFunctions(const PageFunctions&) = delete;
     PageFunctions& operator=(const PageFunctions&) = delete;

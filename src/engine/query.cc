@@ -165,7 +165,7 @@ Result<QueryAnswer> Engine::query_routed(const Routed& routed, const QueryReques
     std::optional<PageFunctions> functions;
     if (compiled->has_udf()) {
         environment.udf = &PageFunctions::host();
-        functions.emplace(deps_.catalog, container.rid);
+        functions.emplace(deps_.catalog, container.rid, deps_.scripts.limits);
     }
     TRY(bound->parameters,
         query::Parameters::bind(*compiled, json::copy_value(request.parameters, bound->arena),

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/errors.h"
+#include "base/log.h"
 #include "base/script_errors.h"
 #include "engine/script_collection.h"
 #include "json/document.h"
@@ -74,6 +75,30 @@ StepTransaction::Ending commit(StepTransaction& steps) {
     return ended.get();
 }
 
+/// What a stuck run has done so far, told by whoever runs on the thread. Lives on its stack.
+class WhileStuck {
+public:
+    explicit WhileStuck(std::function<void(UnansweredRun&)> tell)
+        : tell_(std::move(tell)), outer_(current) {
+        current = this;
+    }
+    ~WhileStuck() { current = outer_; }
+    WhileStuck(const WhileStuck&) = delete;
+    WhileStuck& operator=(const WhileStuck&) = delete;
+
+    void tell(UnansweredRun& run) const {
+        if (tell_) tell_(run);
+    }
+    /// Of the calling thread.
+    static const WhileStuck* const* place() { return &current; }
+
+private:
+    static thread_local const WhileStuck* current;
+    const std::function<void(UnansweredRun&)> tell_;
+    const WhileStuck* const outer_;
+};
+thread_local const WhileStuck* WhileStuck::current = nullptr;
+
 /// Repeats a transaction until what it rests on was still so when it was committed.
 /// `attempt(collection, steps)`: the work; an error ends the transaction without a trace.
 /// `committed(ending)`: it is durable.
@@ -118,32 +143,70 @@ struct Transactional {
 
 }  // namespace
 
-Scripts::Scripts(const Engine& engine)
+Scripts::Scripts(const Engine& engine, const ScriptOptions& options)
     : engine_(engine),
+      options_(options),
       threads_("script", std::max<size_t>(kThreadsMin, std::thread::hardware_concurrency())) {}
 
-Status Scripts::post(std::function<void()> task) {
+Status Scripts::post(std::function<void()> task, std::function<void(UnansweredRun)> answer) {
+    if (stuck() >= options_.stuck_max) return Status(errors::scripts_stuck(options_.stuck_max));
     if (waiting_.fetch_add(1) >= kWaitingMax) {
         --waiting_;
         return Status(errors::scripts_busy());
     }
-    threads_.post([this, task = std::move(task)] {
+    threads_.post([this, task = std::move(task), answer = std::move(answer)] {
+        ++running_;
         --waiting_;
-        if (!stopping_) task();
+        if (!stopping_) run_task(task, answer);
+        --running_;
     });
     return {};
 }
 
-void Scripts::stop() {
-    stopping_ = true;
-    if (!end_runs_) end_runs_.emplace();
-    threads_.stop();
+void Scripts::run_task(const std::function<void()>& task,
+                       const std::function<void(UnansweredRun)>& answer) {
+    // Those that waited while others got stuck are not to follow them.
+    if (stuck() >= options_.stuck_max) {
+        UnansweredRun refused;
+        refused.status = Status(errors::scripts_stuck(options_.stuck_max));
+        return answer(std::move(refused));
+    }
+    script::Runtime& runtime = script::Runtime::of_this_thread();
+    ReplaceablePool::Seat& seat = ReplaceablePool::this_seat();
+    const WhileStuck* const* const place = WhileStuck::place();
+    runtime.on_stuck([&](Status status, std::string_view log) {
+        // First the thread, then the answer: who has it finds a thread for the next script.
+        threads_.give_up(seat);
+        log::warning("a script could not be ended and is left alone; " + std::to_string(stuck()) +
+                     " of " + std::to_string(options_.stuck_max) +
+                     " that may be so before scripts are refused");
+        UnansweredRun run;
+        run.status = std::move(status);
+        run.log = log;
+        if (*place != nullptr) (*place)->tell(run);
+        answer(std::move(run));
+    });
+    task();
+    runtime.on_stuck(nullptr);
 }
 
-Status Scripts::check(std::string_view text) {
+void Scripts::end_runs_in(int64_t ms) {
+    end_runs_.emplace(ms);
+}
+
+void Scripts::stop() {
+    stopping_ = true;
+    // It ends the runs of all engines in the process: one that has none must not.
+    std::optional<script::EndRuns> now;
+    if (running_ > 0) now.emplace();
+    threads_.stop();
+    end_runs_.reset();
+}
+
+Status Scripts::check(std::string_view text) const {
     if (text.size() > script::kTextBytesMax)
         return Status(errors::entity_too_large(script::kTextBytesMax));
-    return script::Runtime::of_this_thread().check(text);
+    return script::Runtime::of_this_thread().check(text, options_.limits);
 }
 
 ProcedureAnswer Scripts::run(const ProcedureRequest& request) const {
@@ -153,6 +216,10 @@ ProcedureAnswer Scripts::run(const ProcedureRequest& request) const {
                               .epk = request.epk,
                               .terms = request.terms,
                               .bill = request.bill};
+    const WhileStuck told([&](UnansweredRun& run) {
+        run.charge = transaction.budget.charge();
+        run.touched = transaction.touched;
+    });
     const auto attempt = [&](const catalog::Container& container,
                              ScriptCollection& collection) -> Status {
         transaction.budget.add(meter::stored_procedure_run(engine_.pricing(request.bill)));
@@ -165,7 +232,7 @@ ProcedureAnswer Scripts::run(const ProcedureRequest& request) const {
                       ",\"body\":" + (request.arguments.empty() ? "[]" : request.arguments) + "}";
         run.logging = request.logging;
         run.collection = &collection;
-        script::RunResult result = script::Runtime::of_this_thread().run(run, script::Limits());
+        script::RunResult result = script::Runtime::of_this_thread().run(run, options_.limits);
         answer.log = std::move(result.log);
         answer.body = std::move(result.response_body);
         return std::move(result.status);
@@ -185,6 +252,11 @@ TriggeredAnswer Scripts::write(const TriggeredWrite& request) const {
                               .epk = request.epk,
                               .terms = request.terms,
                               .bill = request.bill};
+    const WhileStuck told([&](UnansweredRun& run) {
+        run.log.insert(0, answer.log);
+        run.charge = transaction.budget.charge();
+        run.touched = transaction.touched;
+    });
     const bool has_body = !request.body_text.empty();
     // A patch is what its operations make of the item, and a delete has nothing to write.
     const bool fixed_body = request.operation.kind == OperationKind::kPatch ||
@@ -199,7 +271,7 @@ TriggeredAnswer Scripts::write(const TriggeredWrite& request) const {
         run.context = std::move(context);
         run.logging = request.logging;
         run.collection = &collection;
-        script::RunResult result = script::Runtime::of_this_thread().run(run, script::Limits());
+        script::RunResult result = script::Runtime::of_this_thread().run(run, options_.limits);
         answer.log += result.log;
         return result;
     };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@ namespace orrery::script {
 /// What a run may use up. Each has tests at and above it.
 struct Limits {
     int64_t time_ms = 5000;              ///< then the run is over
+    int64_t grace_ms = 250;              ///< then one that does not end is given up
     int64_t accept_ms = 4000;            ///< then calls of the collection are no longer accepted
     uint32_t heap_bytes = 64U << 20;     ///< of objects
     size_t memory_bytes = 160ULL << 20;  ///< of objects, strings and buffers
@@ -61,6 +63,12 @@ struct RunResult {
     std::string log;                           ///< also of a run that failed
 };
 
+/// Answers for a run that goes on beyond its limit and its grace, because it is inside one step of
+/// the language that nothing can interrupt. `status`: how it has ended (408, 503); `log`: as far as
+/// it came. Called on another thread, once; the run's own thread is inside JavaScript meanwhile, or
+/// waits, so that what it has on its stack may be read.
+using StuckHandler = std::function<void(Status status, std::string_view log)>;
+
 /// One JavaScript engine, bound to one thread: of_this_thread() makes it on first use, it lives as
 /// long as the thread. Each run has a world of its own: nothing is left of it for the next.
 class Runtime {
@@ -70,17 +78,27 @@ public:
 
     virtual RunResult run(const RunRequest& request, const Limits& limits) = 0;
     /// 400 with line and column when the text is no function.
-    virtual Status check(std::string_view text) = 0;
+    virtual Status check(std::string_view text, const Limits& limits = {}) = 0;
+
+    /// For all that runs on this thread from now on. Empty: whoever is stuck is waited for.
+    virtual void on_stuck(StuckHandler handler) = 0;
+    /// The handler was called. What was stuck ends with an error when it comes back, and so does
+    /// everything that is begun on this thread afterwards.
+    virtual bool given_up() const = 0;
 };
 
-/// While one exists, every run in this process ends with 503 as soon as it can be interrupted: a
-/// server that stops does not wait for its scripts.
+/// While one exists and `after_ms` have passed since it was made, every run in this process ends
+/// with 503 as soon as it can be interrupted, and one that cannot is given up: a server that stops
+/// does not wait for its scripts.
 class EndRuns {
 public:
-    EndRuns();
+    explicit EndRuns(int64_t after_ms = 0);
     ~EndRuns();
     EndRuns(const EndRuns&) = delete;
     EndRuns& operator=(const EndRuns&) = delete;
+
+private:
+    const int64_t at_us_;
 };
 
 /// User-defined functions of one page of a query: a world of their own on this thread. Used and

@@ -25,6 +25,8 @@ namespace orrery::server {
 namespace {
 
 constexpr int64_t kStopGraceMs = 1000;
+/// Early enough that those which cannot be interrupted are answered before the grace is over.
+constexpr int64_t kStopScriptsMs = 500;
 constexpr size_t kWorkersMin = 4;
 
 bool is_loopback(const std::string& address) {
@@ -55,6 +57,7 @@ class InstanceImpl final : public Instance {
 public:
     ~InstanceImpl() override {
         if (const Status status = stop(); !status.ok()) log::error(status.error().message);
+        release();
     }
 
     Status open(const InstanceOptions& options) {
@@ -115,6 +118,9 @@ public:
     uint16_t port() const override { return http_->port(); }
 
     Status stop() override {
+        if (stopped_) return {};
+        stopped_ = true;
+        if (engine_ != nullptr) engine_->scripts().end_runs_in(kStopScriptsMs);
         if (http_ != nullptr) http_->stop(kStopGraceMs);
         // A script's commit may need a worker.
         if (engine_ != nullptr) engine_->scripts().stop();
@@ -126,6 +132,15 @@ public:
         // While the folder is still ours.
         if (recorder_ != nullptr) recorder_->keep_now();
         if (store_ != nullptr) status = store_->close();
+        if (stuck() == 0) release();
+        return status;
+    }
+
+    size_t stuck() const override { return engine_ == nullptr ? 0 : engine_->scripts().stuck(); }
+
+private:
+    /// In the opposite order of open(). The engine waits for threads that are stuck.
+    void release() {
         http_.reset();
         door_.reset();
         head_.reset();
@@ -136,10 +151,9 @@ public:
         catalog_.reset();
         store_.reset();
         workers_.reset();
-        return status;
     }
 
-private:
+    bool stopped_ = false;
     SystemClock clock_;
     std::unique_ptr<engine::Account> account_;
     std::unique_ptr<storage::Store> store_;

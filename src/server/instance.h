@@ -40,6 +40,9 @@ public:
     virtual uint16_t port() const = 0;
     /// Stops accepting, finishes requests, flushes and closes. Idempotent.
     virtual Status stop() = 0;
+    /// After stop(): threads that are stuck in a script and still use the instance. Everything that
+    /// matters is on disk; the destructor would wait for them.
+    virtual size_t stuck() const = 0;
 };
 
 /// Verifies a data folder: checksums, and that items, ids, index and log agree. Findings, empty

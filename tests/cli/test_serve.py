@@ -1,4 +1,5 @@
 """orrery serve, check, healthcheck, version: options from three places, start, stop, folders that are not as they should be."""
+import http.client
 import json
 import os
 import pathlib
@@ -169,6 +170,50 @@ class Life(Folder):
             for connection in idle:
                 connection.close()
         support.run("check", "--data", str(self.folder / "data"), env=bare())
+
+    def test_a_stop_does_not_wait_for_scripts_that_nothing_can_end(self):
+        """One was given up, one is still within its time: both are left where they are, and what was written is on disk."""
+        with Server("--data", "data", "--unthrottled") as server:
+            key = {"x-ms-documentdb-partitionkey": '["a"]'}
+            server.rest("POST", "dbs", {"id": "d"})
+            server.rest("POST", "dbs/d/colls", {"id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}})
+            server.rest("POST", "dbs/d/colls/c/sprocs", {"id": "good", "body": "function () { __.response.setBody(1); }"})
+            server.rest("POST", "dbs/d/colls/c/sprocs", {"id": "stuck", "body": """function () {
+                __.createDocument(__.getSelfLink(), {id: 'never', pk: 'a'});
+                BigInt('7'.repeat(300000));  // half a minute at least
+            }"""})
+            outcomes = []
+
+            def run():
+                try:
+                    outcomes.append(server.rest("POST", "dbs/d/colls/c/sprocs/stuck", [], key))
+                except (OSError, http.client.HTTPException) as error:
+                    outcomes.append(getattr(error, "code", None))
+
+            run()
+            self.assertEqual(outcomes, [408])
+            self.assertEqual(server.rest("POST", "dbs/d/colls/c/sprocs/good", [], key), 1)
+            for n in range(200):
+                server.rest("POST", "dbs/d/colls/c/docs", {"id": f"i{n}", "pk": "a"}, key)
+            later = threading.Thread(target=run)
+            later.start()
+            time.sleep(0.5)
+            began = time.monotonic()
+            server.stop()
+            took = time.monotonic() - began
+            later.join(PATIENCE)
+            log = server.log.read_text()
+            self.assertEqual(server.process.returncode, 0, log)
+            self.assertRegex(log, r"stopped while [12] script\(s\) could not be ended")
+            self.assertIn(outcomes[1], (None, 408, 503))
+            print(f"SIGTERM with stuck scripts to exit: {took * 1000:.0f} ms")
+            data = str(pathlib.Path(server.folder.name) / "data")
+            support.run("check", "--data", data, env=bare())
+            with Server("--data", data) as again:
+                support.run("healthcheck", "--port", str(again.port), env=bare())
+                count = support.run("shell", "d/c", "-q", "-f", "jsonl", "-e", "SELECT VALUE COUNT(1) FROM c",
+                                    env=bare(ORRERY_ENDPOINT=again.endpoint)).stdout
+                self.assertEqual(count, "200\n")
 
     def test_a_second_server_on_the_folder(self):
         with Started("--port", "0", "--data", "data", cwd=self.folder) as server:

@@ -98,6 +98,7 @@ Status execute_triggered(const CallPtr& call, std::string epk, ItemOperation ope
     write->bill = call->bill.get();
     on_script_thread(call, [call, write]() -> Status {
         engine::TriggeredAnswer answer = call->engine.scripts().write(*write);
+        if (engine::Scripts::given_up()) return {};
         add_script_log(*call, answer.log);
         if (!answer.result.status.ok() && answer.charge.units == 0)
             return std::move(answer.result.status);

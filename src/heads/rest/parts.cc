@@ -17,10 +17,19 @@ void on_worker(const CallPtr& call, std::function<Status()> work) {
 }
 
 void on_script_thread(const CallPtr& call, std::function<Status()> work) {
-    const Status posted = call->engine.scripts().post([call, work = std::move(work)] {
-        const Status status = work();
-        if (!status.ok()) reply_error(call, status.error());
-    });
+    const Status posted = call->engine.scripts().post(
+        [call, work = std::move(work)] {
+            const Status status = work();
+            if (!status.ok() && !engine::Scripts::given_up()) reply_error(call, status.error());
+        },
+        [call](const engine::UnansweredRun& run) {
+            add_script_log(*call, run.log);
+            if (run.charge.units == 0) return reply_error(call, run.status.error());
+            Answer answer;
+            answer.charge = run.charge;
+            answer.touched = run.touched;
+            reply_error(call, run.status.error(), answer);
+        });
     if (!posted.ok()) reply_error(call, posted.error());
 }
 

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "engine/light_query.h"
+#include "engine/scripts.h"
 #include "heads/rest/handlers.h"
 #include "heads/rest/query_reports.h"
 #include "json/parse.h"
@@ -52,7 +53,10 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
     TRY(request.items_max, page_size(*call));
     TRY(request.token_bytes_max, token_limit(call->headers));
-    request.cancelled = [&call] { return call->exchange->cancelled(); };
+    request.cancelled = [&call, here] {
+        if (here == RunsOn::kScriptThread && engine::Scripts::given_up()) return true;
+        return call->exchange->cancelled();
+    };
     request.terms = call->terms;
     request.bill = call->bill.get();
     engine::QueryAnswer found;

@@ -91,8 +91,9 @@ public:
     explicit TestServer(int64_t start_seconds = 1'700'000'000,
                         const engine::AccountSettings& settings =
                             engine::testing_support::TestEngine::unthrottled(),
-                        const catalog::ThroughputSettings& throughput = {})
-        : inner_(start_seconds, settings, throughput),
+                        const catalog::ThroughputSettings& throughput = {},
+                        const engine::ScriptOptions& scripts = {})
+        : inner_(start_seconds, settings, throughput, {}, {}, scripts),
           recorder_(inner_.clock()),
           pages_(inner_.engine(), recorder_),
           lab_(inner_.engine(), recorder_),

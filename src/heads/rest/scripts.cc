@@ -58,14 +58,14 @@ Result<catalog::ScriptPtr> find_script(const Call& call) {
 }
 
 /// The body's JavaScript must be some; what else is wrong with the body the catalog words.
-Status check_text(const json::Value& body) {
+Status check_text(const Call& call, const json::Value& body) {
     const json::Value text = body.is_object() ? body.member("body") : json::Value();
-    return text.is_string() ? engine::Scripts::check(text.as_string()) : Status();
+    return text.is_string() ? call.engine.scripts().check(text.as_string()) : Status();
 }
 
 Status create_script(const CallPtr& call) {
     TRY(const auto body, parse_body(*call));
-    TRY_STATUS(check_text(body->value));
+    TRY_STATUS(check_text(*call, body->value));
     TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
     TRY(const auto change, call->engine.catalog().create_script(
                                call->container->rid, type_of(*call), body->value,
@@ -115,7 +115,7 @@ Status read_script(const CallPtr& call) {
 Status replace_script(const CallPtr& call) {
     TRY(const auto script, find_script(*call));
     TRY(const auto body, parse_body(*call));
-    TRY_STATUS(check_text(body->value));
+    TRY_STATUS(check_text(*call, body->value));
     TRY(const auto replaced, call->engine.catalog().replace_script(
                                  call->container->rid, type_of(*call), script->id, body->value,
                                  unquoted(call->headers[HeaderName::kIfMatch])));
@@ -166,6 +166,7 @@ Status run_procedure(const CallPtr& call) {
     request.terms = call->terms;
     request.bill = call->bill.get();
     engine::ProcedureAnswer outcome = call->engine.scripts().run(request);
+    if (engine::Scripts::given_up()) return {};
     add_script_log(*call, outcome.log);
     Answer answer;
     answer.charge = outcome.charge;

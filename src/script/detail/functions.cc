@@ -29,6 +29,25 @@ public:
     }
 
     Result<size_t> add(std::string_view name, std::string_view text) override {
+        if (!runtime_.custody().enter()) return errors::script_timeout(limits_.time_ms);
+        Result<size_t> added = load_function(name, text);
+        if (!runtime_.custody().leave()) return errors::script_timeout(limits_.time_ms);
+        return added;
+    }
+
+    Result<json::Value> call(size_t function, std::span<const json::Value> arguments,
+                             json::Arena& arena) override {
+        if (arguments.size() > kArgumentsMax)
+            return errors::function_failed(names_[function],
+                                           "a function takes at most 64 arguments");
+        if (!runtime_.custody().enter()) return errors::script_timeout(limits_.time_ms);
+        Result<json::Value> result = call_function(function, arguments, arena);
+        if (!runtime_.custody().leave()) return errors::script_timeout(limits_.time_ms);
+        return result;
+    }
+
+private:
+    Result<size_t> load_function(std::string_view name, std::string_view text) {
         const detail::AllocationGuard guard;
         // A world for each: functions may use the same names.
         JS::RootedObject global(cx_, runtime_.new_global());
@@ -50,11 +69,8 @@ public:
         return names_.size() - 1;
     }
 
-    Result<json::Value> call(size_t function, std::span<const json::Value> arguments,
-                             json::Arena& arena) override {
-        if (arguments.size() > kArgumentsMax)
-            return errors::function_failed(names_[function],
-                                           "a function takes at most 64 arguments");
+    Result<json::Value> call_function(size_t function, std::span<const json::Value> arguments,
+                                      json::Arena& arena) {
         const detail::AllocationGuard guard;
         JS::RootedValue callee(cx_, functions_.get()[function]);
         JSAutoRealm realm(cx_, &callee.toObject());
@@ -70,7 +86,6 @@ public:
         return out;
     }
 
-private:
     Status failed(std::string_view name) {
         Status ended = runtime_.ended_by(limits_);
         if (!ended.ok()) {

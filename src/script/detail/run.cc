@@ -92,8 +92,9 @@ bool RuntimeImpl::native_call(JSContext* cx, unsigned argc, JS::Value* vp) {
     if (!to_utf8(cx, first, operation) || !to_utf8(cx, second, argument)) return false;
     std::string answer;
     if (operation == "log") {
+        if (!self.custody().leave()) return false;
         append_bounded(run.log, argument, run.limits.log_bytes);
-        return true;
+        return self.custody().enter();
     }
     if (operation == "abort") {
         // Without an exception: nothing that the script does can hold it up.
@@ -105,8 +106,14 @@ bool RuntimeImpl::native_call(JSContext* cx, unsigned argc, JS::Value* vp) {
         answer = random_guid();
     } else {
         if (run.collection == nullptr || now_us() >= run.accept_until_us) return true;
-        const AllocationsUnguarded unguarded;
-        auto answered = run.collection->call(operation, argument);
+        // Without an exception, as above: nobody waits for what is given up.
+        if (!self.custody().leave()) return false;
+        std::optional<std::string> answered;
+        {
+            const AllocationsUnguarded unguarded;
+            answered = run.collection->call(operation, argument);
+        }
+        if (!self.custody().enter()) return false;
         if (!answered) return true;
         answer = std::move(*answered);
     }
@@ -207,13 +214,21 @@ Status RuntimeImpl::failure(Run& run, JS::HandleObject driver, const Limits& lim
     return failed_with(description);
 }
 
+void RuntimeImpl::tell_stuck(const StuckHandler& handler) const {
+    Status status = Status(errors::script_timeout(watch_.time_ms));
+    if (SystemClock().monotonic_us() < watch_.deadline_us)
+        status = Status(errors::service_unavailable("The server is stopping."));
+    handler(std::move(status), run_ != nullptr ? std::string_view(run_->log) : std::string_view());
+}
+
 RunResult RuntimeImpl::run(const RunRequest& request, const Limits& limits) {
     RunResult result;
     Run run{limits, request.collection, now_us() + limits.accept_ms * 1000, {}, {}};
     Run* const outer = run_;
     run_ = &run;
     const Watch before = begin_watch(limits);
-    {
+    bool ours = custody().enter();
+    if (ours) {
         const AllocationGuard guard;
         JS::RootedObject global(cx_, new_global());
         JSAutoRealm realm(cx_, global != nullptr ? global.get() : base_->get());
@@ -221,9 +236,15 @@ RunResult RuntimeImpl::run(const RunRequest& request, const Limits& limits) {
         const bool fine = global != nullptr && carry_out(run, request, &driver, result);
         if (!fine && result.status.ok()) result.status = failure(run, driver, limits);
         JS_ClearPendingException(cx_);
+        ours = custody().leave();
     }
     end_watch(before);
     run_ = outer;
+    if (!ours) {
+        RunResult given_up;
+        given_up.status = Status(errors::script_timeout(limits.time_ms));
+        return given_up;
+    }
     if (result.status.ok() && result.response_body &&
         result.response_body->size() > limits.answer_bytes)
         result.status = Status(errors::script_answer_too_large(limits.answer_bytes));

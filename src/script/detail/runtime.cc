@@ -10,6 +10,9 @@
 #include <js/Stack.h>
 
 #include <algorithm>
+#include <functional>
+#include <mutex>
+#include <vector>
 
 #include "base/check.h"
 #include "base/errors.h"
@@ -30,7 +33,21 @@ constexpr JSClass kGlobalClass = {
     "global", JSCLASS_GLOBAL_FLAGS, &JS::DefaultGlobalClassOps, nullptr, nullptr, nullptr};
 
 std::atomic<int> live_runtimes{0};
-std::atomic<int> ending_runs{0};  // how many EndRuns there are
+
+/// When every run ends.
+struct CommonEnd {
+    std::mutex mutex;
+    std::vector<int64_t> wishes;            // guarded by mutex; one per EndRuns
+    std::atomic<int64_t> at_us{INT64_MAX};  // the earliest of them
+};
+CommonEnd common_end;
+void change_common_end(const std::function<void(std::vector<int64_t>&)>& change) {
+    const std::lock_guard lock(common_end.mutex);
+    change(common_end.wishes);
+    const auto earliest = std::min_element(common_end.wishes.begin(), common_end.wishes.end());
+    common_end.at_us = earliest == common_end.wishes.end() ? INT64_MAX : *earliest;
+    Watchdog::instance().end_all_by(common_end.at_us);
+}
 
 /// SpiderMonkey from the first runtime on to the end of the process.
 struct EngineLife {
@@ -100,6 +117,7 @@ RuntimeImpl::RuntimeImpl() {
     (void)Watchdog::instance();
     cx_ = JS_NewContext(kHeapBytesMax);
     CHECK(cx_ != nullptr);
+    watched_.cx = cx_;
     JS_SetContextPrivate(cx_, this);
     JS_SetNativeStackQuota(cx_, kStackBytes);
     JS_SetGCParameter(cx_, JSGC_MAX_BYTES, kHeapBytesMax);
@@ -168,9 +186,11 @@ size_t RuntimeImpl::memory_used() {
 
 bool RuntimeImpl::may_go_on() {
     if (watch_.deadline_us == 0) return true;  // nothing is limited
-    if (watch_.ending == Ending::kNone && system_clock().monotonic_us() >= watch_.deadline_us)
-        watch_.ending = Ending::kTime;
-    if (watch_.ending == Ending::kNone && ending_runs != 0) watch_.ending = Ending::kServerStops;
+    if (given_up()) return false;
+    const int64_t now = system_clock().monotonic_us();
+    if (watch_.ending == Ending::kNone && now >= watch_.deadline_us) watch_.ending = Ending::kTime;
+    if (watch_.ending == Ending::kNone && now >= common_end.at_us)
+        watch_.ending = Ending::kServerStops;
     if (watch_.ending == Ending::kNone && memory_used() > watch_.memory_bytes) {
         JS_GC(cx_);
         if (memory_used() > watch_.memory_bytes) watch_.ending = Ending::kMemory;
@@ -180,19 +200,25 @@ bool RuntimeImpl::may_go_on() {
 
 Watch RuntimeImpl::begin_watch(const Limits& limits) {
     const Watch before = watch_;
+    watch_.time_ms = limits.time_ms;
     watch_.deadline_us = system_clock().monotonic_us() + limits.time_ms * 1000;
     watch_.memory_bytes = limits.memory_bytes;
     // A function that a procedure's query calls has no more than the procedure.
     if (before.deadline_us != 0)
         watch_.deadline_us = std::min(watch_.deadline_us, before.deadline_us);
+    watch_.grace_us = limits.grace_ms * 1000;
     watch_.ending = Ending::kNone;
-    Watchdog::instance().begin(cx_);
+    watched_.deadline_us = watch_.deadline_us;
+    watched_.grace_us = watch_.grace_us;
+    Watchdog::instance().begin(watched_);
     return before;
 }
 
 void RuntimeImpl::end_watch(const Watch& before) {
-    Watchdog::instance().end(cx_);
+    Watchdog::instance().end(watched_);
     watch_ = before;
+    watched_.deadline_us = watch_.deadline_us;
+    watched_.grace_us = watch_.grace_us;
     if (watch_.deadline_us == 0) {
         jobs_->clear();
         collect_garbage();
@@ -308,28 +334,45 @@ std::string RuntimeImpl::take_exception() {
     return text + place;
 }
 
-Status RuntimeImpl::check(std::string_view text) {
+Status RuntimeImpl::check(std::string_view text, const Limits& limits) {
     JSAutoRealm realm(cx_, *base_);
-    const AllocationGuard guard;
     Status status;
     if (text.find("function") == std::string_view::npos &&
         text.find("=>") == std::string_view::npos)
         return Status(errors::script_syntax("the text has no function", 1, 1));
-    if (program(text, status) == nullptr && status.ok())
-        status = Status(errors::script_syntax("the text cannot be compiled", 1, 1));
+    const Watch before = begin_watch(limits);
+    if (custody().enter()) {
+        const AllocationGuard guard;
+        if (program(text, status) == nullptr && status.ok())
+            status = Status(errors::script_syntax("the text cannot be compiled", 1, 1));
+        if (!custody().leave()) status = Status(errors::script_timeout(limits.time_ms));
+    } else {
+        status = Status(errors::script_timeout(limits.time_ms));
+    }
+    end_watch(before);
     return status;
+}
+
+void RuntimeImpl::on_stuck(StuckHandler handler) {
+    if (handler)
+        watched_.give_up = [this, handler = std::move(handler)] { tell_stuck(handler); };
+    else
+        watched_.give_up = nullptr;
 }
 
 }  // namespace orrery::script::detail
 
 namespace orrery::script {
 
-EndRuns::EndRuns() {
-    ++detail::ending_runs;
+EndRuns::EndRuns(int64_t after_ms)
+    : at_us_(detail::system_clock().monotonic_us() + after_ms * 1000) {
+    detail::change_common_end([this](std::vector<int64_t>& wishes) { wishes.push_back(at_us_); });
 }
 
 EndRuns::~EndRuns() {
-    --detail::ending_runs;
+    detail::change_common_end([this](std::vector<int64_t>& wishes) {
+        wishes.erase(std::find(wishes.begin(), wishes.end(), at_us_));
+    });
 }
 
 Runtime& Runtime::of_this_thread() {

@@ -13,6 +13,7 @@
 
 #include "script/detail/allocation_guard.h"
 #include "script/detail/job_queue.h"
+#include "script/detail/watchdog.h"
 #include "script/script.h"
 
 namespace orrery::script::detail {
@@ -29,7 +30,9 @@ enum class Ending : uint8_t { kNone, kTime, kMemory, kAborted, kServerStops };
 
 /// What limits the scripts that run on a runtime at one moment. Owned by the runtime's thread.
 struct Watch {
+    int64_t time_ms = 0;
     int64_t deadline_us = 0;
+    int64_t grace_us = 0;
     size_t memory_bytes = 0;
     Ending ending = Ending::kNone;
 };
@@ -41,7 +44,9 @@ public:
     ~RuntimeImpl() override;
 
     RunResult run(const RunRequest& request, const Limits& limits) override;
-    Status check(std::string_view text) override;
+    Status check(std::string_view text, const Limits& limits) override;
+    void on_stuck(StuckHandler handler) override;
+    bool given_up() const override { return watched_.custody.given_up(); }
 
     JSContext* context() const { return cx_; }
     /// A world with the language and nothing else. Null: an exception is pending.
@@ -56,11 +61,14 @@ public:
     Watch begin_watch(const Limits& limits);
     void end_watch(const Watch& before);
     Watch& watch() { return watch_; }
+    /// The thread enters it before it touches what a script could hold up, and leaves it for
+    /// everything else.
+    Custody& custody() { return watched_.custody; }
     /// Frees what ended runs left, when that is worth the effort.
     void collect_garbage();
     /// The pending exception for people, with its line; clears it.
     std::string take_exception();
-    /// The limit that a run was ended by, or what it threw last.
+    /// The limit that a run was ended by; fine if by none.
     Status ended_by(const Limits& limits) const;
 
 private:
@@ -78,12 +86,14 @@ private:
                      JS::MutableHandleValue result);
     Status failure(Run& run, JS::HandleObject driver, const Limits& limits);
     Status compile(std::string_view text, const char* file, Program& program);
+    void tell_stuck(const StuckHandler& handler) const;
 
     JSContext* cx_ = nullptr;
     std::unique_ptr<JobQueue> jobs_;
     std::unique_ptr<JS::PersistentRootedObject> base_;         // a realm of the runtime's own
     std::unique_ptr<JS::PersistentRootedObject> memory_info_;  // in it
     Watch watch_;
+    Watched watched_;
     Run* run_ = nullptr;  // the one that runs
 
     struct Cached {

@@ -81,11 +81,16 @@ int serve(const CommandLine& line) {
     print_welcome(line, (*instance)->port());
     int signal = 0;
     sigwait(&signals, &signal);
-    if (const Status status = (*instance)->stop(); !status.ok()) {
-        fmt::print(stderr, "orrery: {}\n", status.error().message);
-        return 1;
+    const Status stopped = (*instance)->stop();
+    if (!stopped.ok()) fmt::print(stderr, "orrery: {}\n", stopped.error().message);
+    const int code = stopped.ok() ? 0 : 1;
+    if (const size_t stuck = (*instance)->stuck(); stuck > 0) {
+        log::warning("stopped while " + std::to_string(stuck) + " script(s) could not be ended");
+        std::fflush(nullptr);
+        // Nothing may be destroyed that their threads still use.
+        _exit(code);
     }
-    return 0;
+    return code;
 }
 
 int check(const CommandLine& line) {
