@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "engine/scripts.h"
 #include "json/write.h"
 
 namespace orrery::lab {
@@ -217,6 +218,9 @@ std::string Pages::prometheus() const {
     write_ranges(metrics, range_facts(engine_, recorder_, containers));
     metrics.begin("orrery_containers", "gauge", "Containers.");
     metrics.line("", containers.size());
+    metrics.begin("orrery_scripts_stuck", "gauge",
+                  "Threads inside a script that has been answered for and cannot be ended.");
+    metrics.line("", engine_.scripts().stuck());
     metrics.begin("process_resident_memory_bytes", "gauge", "Resident memory.");
     metrics.line("", resident_bytes());
     return out;

@@ -149,7 +149,8 @@ TEST_F(MetricsTest, AccountPageAndPrometheus) {
          {R"(orrery_requests_total{database="d",container="c",operation="create",status="201"} 1)",
           R"(orrery_requests_total{database="d",container="c",operation="read",status="404"} 1)",
           R"(orrery_partition_provisioned_rus{database="d",container="c",range="0"} 6000)",
-          R"(orrery_request_duration_seconds_count{operation="create"} 1)", "orrery_containers 1", "orrery_scripts_stuck 0"})
+          R"(orrery_request_duration_seconds_count{operation="create"} 1)", "orrery_containers 1",
+          "orrery_scripts_stuck 0"})
         EXPECT_NE(text.body.find(line), std::string::npos) << line << "\n" << text.body;
 }
 
