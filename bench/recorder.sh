@@ -3,10 +3,15 @@
 # without it, in turns. CPU time, not time: other work on the machine moves it little. Prints the medians.
 #
 #   bench/recorder.sh [ROUNDS] [OPERATIONS]       default 9 rounds of 60,000 operations
+#   bench/recorder.sh --count [OPERATIONS]        counts instructions outside the kernel instead (valgrind), default 4,000 operations
 #
-# ORRERY_BIN: measure this program instead of a build of its own. WORKLOADS: default "read query mix50".
+# ORRERY_BIN: measure this program instead of a build of its own. WORKLOADS: default "read query mix50"; with --count "read create query".
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if [ "${1:-}" = --count ]; then
+    source bench/recorder_count.sh
+    exit
+fi
 rounds=${1:-9}
 operations=${2:-60000}
 read -ra workloads <<<"${WORKLOADS:-read query mix50}"

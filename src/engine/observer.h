@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ enum class OperationClass : uint8_t {
 std::string_view operation_name(OperationClass operation);
 
 /// One request that was answered, or one physical partition's part of one that went to several.
+/// Copied for every request: texts come last, and only as much of them as there is (see bytes()).
 struct RequestRecord {
     static constexpr uint32_t kNoRange = UINT32_MAX;
     static constexpr size_t kKeyBytesMax = 55;
@@ -38,43 +40,42 @@ struct RequestRecord {
 
     int64_t wall_seconds = 0;  ///< when it was answered
     int64_t duration_us = 0;
-    uint64_t container = 0;     ///< catalog::ContainerRid::whole(); 0: none
-    meter::Charge charge;       ///< zero for 429, which no budget pays
-    uint32_t range = kNoRange;  ///< physical partition, by its number in the container
-    int64_t range_bytes = 0;    ///< what it held then, text bytes; 0: not known
-    uint32_t request_bytes = 0;
-    uint32_t response_bytes = 0;
-    uint16_t status = 0;
-    OperationClass operation = OperationClass::kMetadata;
-    /// Only what one physical partition had of the charge: not counted as a request again.
-    bool part = false;
-    uint64_t key_hash = 0;  ///< of the partition key text; 0: the request names none
-    uint8_t key_size = 0;
-    std::array<char, kKeyBytesMax> key{};  ///< the text as the client sent it, cut
-
-    /// One operation of a batch: no request of its own. In bulk it has its key, range and charge,
-    /// which are part of the request's.
-    bool inner = false;
+    uint64_t container = 0;    ///< catalog::ContainerRid::whole(); 0: none
+    meter::Charge charge;      ///< zero for 429, which no budget pays
+    int64_t range_bytes = 0;   ///< what the range held then, text bytes; 0: not known
+    uint64_t key_hash = 0;     ///< of the partition key text; 0: the request names none
     uint64_t connection = 0;   ///< tells clients apart; 0: unknown
     uint64_t correlation = 0;  ///< hash of what the client says belongs together; 0: nothing
-    uint16_t wall_ms = 0;      ///< within the second
-    uint16_t writes = 0;       ///< items written; in a batch all of them
-    int64_t grown_bytes = 0;   ///< by which they are larger than what was there; not negative
-    // Of an item that was read or written.
-    bool updated = false;      ///< it was there before
+    int64_t grown_bytes = 0;   ///< by which items are larger than what was there; not negative
     int64_t item_ts = 0;       ///< `_ts` of an item that was read; 0: none
     uint64_t item_hash = 0;    ///< of key and id, where the request names them
     uint64_t docref_hash = 0;  ///< the same for every version of an item; 0: none
-    // Of a query.
-    uint64_t query_hash = 0;  ///< of its text without constants; 0: no query
-    uint32_t retrieved = 0;
-    uint32_t output = 0;
-    uint16_t ranges = 0;     ///< physical partitions visited
+    uint64_t query_hash = 0;   ///< of its text without constants; 0: no query
+
+    uint32_t range = kNoRange;  ///< physical partition, by its number in the container
+    uint32_t request_bytes = 0;
+    uint32_t response_bytes = 0;
+    uint32_t retrieved = 0;  ///< items that a query read
+    uint32_t output = 0;     ///< rows that it returned
     uint32_t page_size = 0;  ///< items asked for
-    bool continued = false;  ///< not the first page
+    uint16_t status = 0;
+    uint16_t wall_ms = 0;  ///< within the second
+    uint16_t writes = 0;   ///< items written; in a batch all of them
+    uint16_t ranges = 0;   ///< physical partitions that a query visited
+
+    OperationClass operation = OperationClass::kMetadata;
+    /// Only what one physical partition had of the charge: not counted as a request again.
+    bool part = false;
+    /// One operation of a batch: no request of its own. In bulk it has its key, range and charge,
+    /// which are part of the request's.
+    bool inner = false;
+    bool updated = false;    ///< the item was there before
+    bool continued = false;  ///< not the first page of a query
     bool keyed = false;      ///< filter or header name a partition key or a prefix of one
+    uint8_t key_size = 0;
     uint8_t id_size = 0;
-    std::array<char, kIdBytesMax> id{};  ///< of the item, cut
+    std::array<char, kKeyBytesMax> key;  ///< the text as the client sent it, cut; see key_size
+    std::array<char, kIdBytesMax> id;    ///< of the item, cut; see id_size
 
     void set_id(std::string_view text) {
         id_size = static_cast<uint8_t>(std::min(text.size(), kIdBytesMax));
@@ -87,6 +88,11 @@ struct RequestRecord {
         std::copy_n(text.data(), key_size, key.data());
     }
     std::string_view key_text() const { return {key.data(), key_size}; }
+    /// How many of its bytes, from the beginning, say anything.
+    size_t bytes() const {
+        if (id_size > 0) return offsetof(RequestRecord, id) + id_size;
+        return offsetof(RequestRecord, key) + key_size;
+    }
 };
 
 /// A request that is looked at more closely. Shares what it points to.

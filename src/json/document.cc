@@ -84,6 +84,11 @@ Result<DocumentView> decode_document(std::string_view bytes) {
     return view;
 }
 
+int64_t document_ts(std::string_view bytes) {
+    if (bytes.size() < kHeaderBytes || static_cast<uint8_t>(bytes[0]) != kVersion) return 0;
+    return load<int64_t>(bytes.data() + kTsAt);
+}
+
 std::string etag_text(uint64_t etag_nonce, uint64_t lsn) {
     std::array<uint8_t, 16> bytes;
     store_u64_be(reinterpret_cast<char*>(bytes.data()), etag_nonce);

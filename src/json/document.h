@@ -30,6 +30,8 @@ struct DocumentView {
 };
 /// Error (500, damaged data) when the bytes are not a document of a known version.
 Result<DocumentView> decode_document(std::string_view bytes);
+/// `_ts` alone; 0 where decode_document() would fail on the header.
+int64_t document_ts(std::string_view bytes);
 
 /// The GUID-like etag text without quotes, from nonce and LSN.
 std::string etag_text(uint64_t etag_nonce, uint64_t lsn);

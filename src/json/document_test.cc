@@ -61,6 +61,7 @@ TEST(Document, RandomDocumentsSurviveByteForByte) {
         ASSERT_TRUE(view.ok());
         EXPECT_EQ(view->header.lsn, patched ? lsn : header.lsn);
         EXPECT_EQ(view->header.ts, patched ? ts : header.ts);
+        EXPECT_EQ(document_ts(bytes), view->header.ts);
         EXPECT_EQ(view->header.etag_nonce, header.etag_nonce);
         EXPECT_EQ(view->header.own_ttl, header.own_ttl);
         EXPECT_EQ(view->header.epk, epk);
@@ -86,6 +87,8 @@ TEST(Document, DamageIsReported) {
     }
     std::string newer = good;
     newer[0] = 2;
+    EXPECT_EQ(document_ts(newer), 0);
+    EXPECT_EQ(document_ts(std::string_view(good).substr(0, 20)), 0);
     EXPECT_THAT(decode_document(newer).error().message, ::testing::HasSubstr("version 2"));
 }
 

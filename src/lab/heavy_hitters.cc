@@ -1,52 +1,81 @@
 #include "lab/heavy_hitters.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <numeric>
+
+#include <absl/container/flat_hash_map.h>
 
 namespace orrery::lab {
 
-size_t HeavyHitters::take_lightest() {
-    for (; ranked_next_ < ranked_.size(); ++ranked_next_) {
-        const auto [weight, place] = ranked_[ranked_next_];
-        if (weights_[place] != weight) continue;
-        if (weight > changed_min_) break;
-        return place;
+HeavyHitters::Place HeavyHitters::lightest() {
+    if (heap_.size() != weights_.size()) {
+        heap_.clear();
+        for (size_t i = 0; i < weights_.size(); ++i)
+            heap_.emplace_back(weights_[i], static_cast<Place>(i));
+        std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
     }
-    ranked_.clear();
-    for (size_t i = 0; i < weights_.size(); ++i) ranked_.emplace_back(weights_[i], i);
-    const size_t kept = std::min(kRanked, ranked_.size());
-    std::partial_sort(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(kept),
-                      ranked_.end());
-    ranked_.resize(kept);
-    ranked_next_ = 0;
-    changed_min_ = INT64_MAX;
-    return ranked_[0].second;
+    while (heap_[0].first != weights_[heap_[0].second]) {
+        const std::pair<int64_t, Place> moved(weights_[heap_[0].second], heap_[0].second);
+        size_t at = 0;
+        for (size_t child = 1; child < heap_.size(); child = 2 * at + 1) {
+            if (child + 1 < heap_.size() && heap_[child + 1].first < heap_[child].first) ++child;
+            if (moved.first <= heap_[child].first) break;
+            heap_[at] = heap_[child];
+            at = child;
+        }
+        heap_[at] = moved;
+    }
+    return heap_[0].second;
+}
+
+void HeavyHitters::put_slot(uint64_t hash, Place place) {
+    if (slots_.empty()) slots_.resize(std::bit_ceil(2 * capacity_), kNone);
+    size_t at = slot_of(hash);
+    while (slots_[at] != kNone) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = place;
+}
+
+void HeavyHitters::remove_slot(uint64_t hash) {
+    const size_t mask = slots_.size() - 1;
+    size_t hole = slot_of(hash);
+    while (hashes_[slots_[hole]] != hash) hole = (hole + 1) & mask;
+    // What follows moves up, unless that would put it before its own slot.
+    for (size_t at = (hole + 1) & mask; slots_[at] != kNone; at = (at + 1) & mask) {
+        const size_t home = slot_of(hashes_[slots_[at]]);
+        if (((at - home) & mask) < ((at - hole) & mask)) continue;
+        slots_[hole] = slots_[at];
+        hole = at;
+    }
+    slots_[hole] = kNone;
+}
+
+void HeavyHitters::append(uint64_t hash, std::string_view key, int64_t weight, int64_t error,
+                          Extra extra) {
+    put_slot(hash, static_cast<Place>(weights_.size()));
+    weights_.push_back(weight);
+    errors_.push_back(error);
+    extras_.push_back(extra);
+    hashes_.push_back(hash);
+    keys_.emplace_back(key);
 }
 
 void HeavyHitters::add(uint64_t hash, std::string_view key, int64_t weight, Extra extra) {
     total_ += weight;
     extra_total_ += extra;
-    if (const auto found = places_.find(hash); found != places_.end()) {
-        weights_[found->second] += weight;
-        note_weight(weights_[found->second]);
-        extras_[found->second] += extra;
+    if (const Place place = find(hash); place != kNone) {
+        weights_[place] += weight;
+        extras_[place] += extra;
         return;
     }
-    if (weights_.size() < capacity_) {
-        places_.emplace(hash, weights_.size());
-        weights_.push_back(weight + missed_max_);
-        errors_.push_back(missed_max_);
-        extras_.push_back(extra);
-        hashes_.push_back(hash);
-        keys_.emplace_back(key);
-        return;
-    }
-    const size_t place = take_lightest();
-    places_.erase(hashes_[place]);
-    places_.emplace(hash, place);
+    if (weights_.size() < capacity_)
+        return append(hash, key, weight + missed_max_, missed_max_, extra);
+    const Place place = lightest();
+    remove_slot(hashes_[place]);
+    put_slot(hash, place);
     errors_[place] = std::max(weights_[place], missed_max_);
     weights_[place] = errors_[place] + weight;
-    note_weight(weights_[place]);
     extras_[place] = extra;
     hashes_[place] = hash;
     keys_[place].assign(key);
@@ -82,7 +111,7 @@ void HeavyHitters::merge(const HeavyHitters& other) {
     };
     absl::flat_hash_map<uint64_t, Sum> sums;
     for (size_t i = 0; i < weights_.size(); ++i) {
-        const bool both = other.places_.contains(hashes_[i]);
+        const bool both = other.find(hashes_[i]) != kNone;
         sums[hashes_[i]] = {weights_[i] + (both ? 0 : missed_there),
                             errors_[i] + (both ? 0 : missed_there), keys_[i], extras_[i]};
     }
@@ -108,14 +137,8 @@ void HeavyHitters::merge(const HeavyHitters& other) {
     total_ = sum;
     extra_total_ = extra_sum;
     missed_max_ = missed;
-    for (auto& [hash, entry] : all) {
-        places_.emplace(hash, weights_.size());
-        weights_.push_back(entry.weight);
-        errors_.push_back(entry.error);
-        extras_.push_back(entry.extra);
-        hashes_.push_back(hash);
-        keys_.push_back(std::move(entry.key));
-    }
+    for (const auto& [hash, entry] : all)
+        append(hash, entry.key, entry.weight, entry.error, entry.extra);
 }
 
 }  // namespace orrery::lab

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
 
 namespace orrery::lab {
 
@@ -34,7 +31,9 @@ public:
         Extra extra = {};
     };
 
+    /// `capacity` from 1 to kCapacityMax.
     explicit HeavyHitters(size_t capacity) : capacity_(capacity) {}
+    static constexpr size_t kCapacityMax = 1 << 14;
 
     /// `weight` > 0. `hash` stands for the key: equal hashes are one key.
     void add(uint64_t hash, std::string_view key, int64_t weight, Extra extra);
@@ -53,28 +52,41 @@ public:
 
 private:
     friend struct Packed;
-    static constexpr size_t kRanked = 32;
+    using Place = uint16_t;
+    static constexpr Place kNone = UINT16_MAX;
 
-    /// The lightest entry, which is about to be replaced.
-    size_t take_lightest();
-    void note_weight(int64_t weight) { changed_min_ = std::min(changed_min_, weight); }
+    /// Where the key is; kNone: it is not among them.
+    Place find(uint64_t hash) const {
+        if (slots_.empty()) return kNone;
+        for (size_t at = slot_of(hash);; at = (at + 1) & (slots_.size() - 1))
+            if (slots_[at] == kNone || hashes_[slots_[at]] == hash) return slots_[at];
+    }
+    size_t slot_of(uint64_t hash) const {
+        return (hash * 0x9E3779B97F4A7C15ULL >> 32) & (slots_.size() - 1);
+    }
+    void append(uint64_t hash, std::string_view key, int64_t weight, int64_t error, Extra extra);
+    void put_slot(uint64_t hash, Place place);
+    void remove_slot(uint64_t hash);
+    /// The lightest of all, of which there is one at least.
+    Place lightest();
 
     size_t capacity_;
     int64_t total_ = 0;
     Extra extra_total_;
     int64_t missed_max_ = 0;  ///< by merging: what a key outside may weigh at most
-    absl::flat_hash_map<uint64_t, size_t> places_;
     std::vector<int64_t> weights_;
     std::vector<int64_t> errors_;
     std::vector<Extra> extras_;
     std::vector<uint64_t> hashes_;
     std::vector<std::string> keys_;
 
-    // Weights only grow: who was lightest when they were last ranked still is, unless it has
-    // changed or something that changed since is lighter.
-    std::vector<std::pair<int64_t, size_t>> ranked_;
-    size_t ranked_next_ = 0;
-    int64_t changed_min_ = INT64_MAX;
+    // Open addressing: the place of each key, at its slot or in the run behind it. A power of two,
+    // twice the capacity at least.
+    std::vector<Place> slots_;
+
+    // A heap by what each place weighed when it was last looked at. Weights only grow: the first
+    // one whose weight is still true is the lightest. Empty until somebody asks.
+    std::vector<std::pair<int64_t, Place>> heap_;
 };
 
 }  // namespace orrery::lab

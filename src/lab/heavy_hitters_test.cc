@@ -57,6 +57,33 @@ TEST(HeavyHitters, BoundsHoldForSkewedStreams) {
     }
 }
 
+/// Few slots, many keys that come and go: who is in the sketch is found, and nobody else.
+TEST(HeavyHitters, KeysThatShareSlotsAreToldApart) {
+    for (const size_t capacity : {1u, 2u, 3u, 8u}) {
+        std::mt19937_64 random(capacity);
+        HeavyHitters sketch(capacity);
+        std::map<uint64_t, int64_t> truth;
+        for (int i = 0; i < 30'000; ++i) {
+            // Hashes that differ in their highest bits alone, and in their lowest alone.
+            const uint64_t number = random() % 24;
+            const uint64_t hash = (number < 12 ? number << 60 | number << 40 : number) | 1 << 20;
+            sketch.add(hash, std::to_string(hash), 1);
+            ++truth[hash];
+            const auto top = sketch.top(100);
+            ASSERT_EQ(top.size(), std::min(capacity, truth.size()));
+            std::map<std::string, int> once;
+            int64_t sum = 0;
+            for (const auto& entry : top) {
+                ASSERT_EQ(++once[entry.key], 1);
+                sum += entry.weight;
+            }
+            // What SpaceSaving keeps: nothing is lost but the names.
+            ASSERT_EQ(sum, sketch.total());
+        }
+        expect_bounds(sketch, truth);
+    }
+}
+
 TEST(HeavyHitters, MergeKeepsTheBounds) {
     std::mt19937_64 random(9);
     std::map<uint64_t, int64_t> truth;

@@ -53,38 +53,40 @@ void Insight::close_second(int64_t second, const Second& use) {
         hour.peak_range_units = std::max(hour.peak_range_units, units);
 }
 
-void Insight::apply_use(const RequestRecord& record) {
-    Second& second = seconds_[record.wall_seconds];
-    second.units += record.charge.units;
-    second.by_range[record.range] += record.charge.units;
-    hour_of(record.wall_seconds).units += record.charge.units;
-    while (!seconds_.empty() && seconds_.begin()->first < record.wall_seconds - kSecondsOpen) {
+void Insight::apply_use(const UseSum& sum) {
+    Second& second = seconds_[sum.wall_seconds];
+    second.units += sum.charge.units;
+    second.by_range[sum.range] += sum.charge.units;
+    hour_of(sum.wall_seconds).units += sum.charge.units;
+    while (!seconds_.empty() && seconds_.begin()->first < sum.wall_seconds - kSecondsOpen) {
         close_second(seconds_.begin()->first, seconds_.begin()->second);
         seconds_.erase(seconds_.begin());
     }
 }
 
-void Insight::apply(const RequestRecord& record) {
-    last_seconds_ = std::max(last_seconds_, record.wall_seconds);
-    Operation& operation = operations_[static_cast<size_t>(record.operation)];
-    if (record.status == 429) {
-        ++operation.throttled;
-        if (!record.inner) ++hour_of(record.wall_seconds).throttled;
+void Insight::apply(const UseSum& sum) {
+    last_seconds_ = std::max(last_seconds_, sum.wall_seconds);
+    Operation& operation = operations_[static_cast<size_t>(sum.operation)];
+    if (sum.status == 429) {
+        operation.throttled += sum.requests;
+        if (!sum.inner) hour_of(sum.wall_seconds).throttled += sum.requests;
         return;
     }
-    ++operation.requests;
-    if (record.status >= 400) ++operation.failed;
-    if (!record.inner) {
-        operation.units += record.charge.units;
-        ++hour_of(record.wall_seconds).requests;
-    }
+    operation.requests += sum.requests;
+    if (sum.status >= 400) operation.failed += sum.requests;
+    if (sum.inner) return;
+    operation.units += sum.charge.units;
+    hour_of(sum.wall_seconds).requests += sum.requests;
+}
+
+void Insight::apply(const RequestRecord& record) {
     if (record.query_hash != 0) apply_query(record);
     if (is_write(record.operation)) apply_item(record);
-    if (record.operation == OperationClass::kRead && record.item_ts > 0)
-        ++read_ages_[std::min<size_t>(
-            read_ages_.size() - 1,
-            static_cast<size_t>(std::bit_width(static_cast<uint64_t>(
-                std::max<int64_t>(0, record.wall_seconds - record.item_ts)))))];
+    if (record.operation == OperationClass::kRead && record.item_ts > 0) {
+        const int64_t age = std::max<int64_t>(0, record.wall_seconds - record.item_ts);
+        ++read_ages_[std::min<size_t>(read_ages_.size() - 1, static_cast<size_t>(std::bit_width(
+                                                                 static_cast<uint64_t>(age))))];
+    }
 }
 
 void Insight::apply_query(const RequestRecord& record) {

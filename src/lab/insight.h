@@ -14,6 +14,7 @@
 #include "lab/item_samples.h"
 #include "lab/query_shape.h"
 #include "lab/rules/observation.h"
+#include "lab/use_sums.h"
 
 namespace orrery::lab {
 
@@ -44,9 +45,11 @@ public:
 
     explicit Insight(int64_t since_seconds) : since_seconds_(since_seconds) {}
 
+    void apply(const UseSum& sum);
+    /// What sums do not say of a request that was not refused with 429.
     void apply(const engine::RequestRecord& record);
-    /// The part of a request that one physical partition did.
-    void apply_use(const engine::RequestRecord& record);
+    /// The part of requests that one physical partition did.
+    void apply_use(const UseSum& sum);
     void apply_sample(const engine::RequestSample& sample);
     void burst(std::string_view key, bool first);
     void correlated_group() { ++correlated_.groups; }

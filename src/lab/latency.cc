@@ -50,4 +50,30 @@ uint64_t LatencyHistogram::at_most(int64_t microseconds) const {
     return sum;
 }
 
+void LatencySeries::open(int64_t minute) {
+    for (size_t kind = 0; kind < kKinds; ++kind) {
+        if (open_[kind].count() == 0) continue;
+        totals_[kind].merge(open_[kind]);
+        auto& minutes = minutes_[kind];
+        minutes[open_minute_].merge(open_[kind]);
+        minutes.erase(minutes.begin(), minutes.lower_bound(open_minute_ - kMinutes + 1));
+        open_[kind] = {};
+    }
+    open_minute_ = minute;
+}
+
+LatencyHistogram LatencySeries::total(size_t kind) const {
+    LatencyHistogram sum = totals_[kind];
+    sum.merge(open_[kind]);
+    return sum;
+}
+
+LatencyHistogram LatencySeries::since(size_t kind, int64_t minute) const {
+    LatencyHistogram sum;
+    if (open_minute_ >= minute) sum = open_[kind];
+    const auto& minutes = minutes_[kind];
+    for (auto it = minutes.lower_bound(minute); it != minutes.end(); ++it) sum.merge(it->second);
+    return sum;
+}
+
 }  // namespace orrery::lab

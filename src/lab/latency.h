@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 
 namespace orrery::lab {
 
@@ -32,6 +33,31 @@ private:
     std::array<uint32_t, kBuckets> buckets_{};
     uint64_t count_ = 0;
     uint64_t sum_us_ = 0;
+};
+
+/// Durations of several kinds of requests, since the start and by minute for a day. Not
+/// thread-safe.
+class LatencySeries {
+public:
+    static constexpr int64_t kMinutes = 24 * 60;
+    static constexpr size_t kKinds = 16;
+
+    void add(size_t kind, int64_t minute, int64_t microseconds) {
+        if (minute != open_minute_) open(minute);
+        open_[kind].add(microseconds);
+    }
+    LatencyHistogram total(size_t kind) const;
+    LatencyHistogram since(size_t kind, int64_t minute) const;
+
+private:
+    void open(int64_t minute);
+
+    // Of one minute, not yet among the others.
+    int64_t open_minute_ = 0;
+    std::array<LatencyHistogram, kKinds> open_;
+
+    std::array<LatencyHistogram, kKinds> totals_;
+    std::array<std::map<int64_t, LatencyHistogram>, kKinds> minutes_;
 };
 
 }  // namespace orrery::lab

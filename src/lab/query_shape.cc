@@ -225,6 +225,19 @@ uint64_t shape_hash(std::string_view text) {
     return siphash(kShapeHash, out) | 1;
 }
 
+uint64_t shape_hash(const std::shared_ptr<const query::CompiledQuery>& query) {
+    constexpr size_t kKnown = 16;
+    struct Known {
+        std::shared_ptr<const query::CompiledQuery> query;  // held: nothing else gets its address
+        uint64_t hash = 0;
+    };
+    thread_local std::array<Known, kKnown> known;
+    const auto address = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(query.get()));
+    Known& place = known[(address * 0x9E3779B97F4A7C15ULL) >> 60];
+    if (place.query != query) place = {query, shape_hash(query->text())};
+    return place.hash;
+}
+
 QueryShape shape_of(const query::CompiledQuery& compiled) {
     QueryShape out;
     out.text = normalized_query(compiled.text());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,10 @@ struct QueryShape {
 
 /// A query's text with `?` for constants, blanks and letter case of words made alike.
 std::string normalized_query(std::string_view text);
-/// The same for texts that differ in constants only; cheap enough for every request.
+/// The same for texts that differ in constants only.
 uint64_t shape_hash(std::string_view text);
+/// Of its text. Remembered, a few per thread: queries come again and again.
+uint64_t shape_hash(const std::shared_ptr<const query::CompiledQuery>& query);
 QueryShape shape_of(const query::CompiledQuery& query);
 
 }  // namespace orrery::lab

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
+#include <new>
+#include <type_traits>
 
 #include "base/worker_pool.h"
 
@@ -12,14 +15,10 @@ namespace {
 constexpr size_t kRingRecords = 2048;  // a power of two
 constexpr size_t kUrgentRecords = kRingRecords / 2;
 constexpr int kGatherMs = 100;
-constexpr int64_t kHours = 24;
-constexpr int64_t kLatencyMinutes = 24 * 60;
-constexpr int64_t kTogetherMs = 50;
-constexpr size_t kPairsMax = 1000;
 constexpr size_t kFeedsMax = 50;
 
 // Samples: a thread aims at so many a second, and never takes more than the second figure.
-constexpr uint32_t kSamplesAim = 50;
+constexpr uint32_t kSamplesAim = 20;
 constexpr uint32_t kSamplesMax = 200;
 constexpr size_t kSamplesQueued = 512;
 constexpr int64_t kQuerySeenSeconds = 600;  ///< then a text is sampled again
@@ -27,26 +26,28 @@ constexpr int64_t kKeepEveryUs = 60'000'000;
 
 std::atomic<uint64_t> instances{0};
 
+static_assert(std::is_trivially_copyable_v<engine::RequestRecord>);
+static_assert(static_cast<size_t>(engine::OperationClass::kCount) <= LatencySeries::kKinds);
+
 }  // namespace
 
 /// One writer (the thread it belongs to) at `head`; whoever holds the state mutex reads at `tail`.
 struct Recorder::Ring {
     std::atomic<uint64_t> head{0};
     std::atomic<uint64_t> tail{0};
-    std::array<engine::RequestRecord, kRingRecords> records;
+    /// Room for records, of which RequestRecord::bytes() are written.
+    alignas(64) std::array<std::byte, kRingRecords * sizeof(engine::RequestRecord)> room;
+    std::byte* at(uint64_t number) {
+        return room.data() + number % kRingRecords * sizeof(engine::RequestRecord);
+    }
 
     // Of the writer alone: what it samples.
     int64_t sample_second = 0;
     uint32_t samples = 0;
     uint32_t shapes = 0;  ///< samples for the sake of a query's shape
-    uint64_t stride = 1;
+    uint64_t stride = 1;  ///< a power of two
     uint64_t counter = 0;
     std::array<uint64_t, 512> seen_queries{};
-};
-
-struct Recorder::ThreadRing {
-    uint64_t instance = 0;
-    std::shared_ptr<Ring> ring;
 };
 
 Recorder::Recorder(const Clock& clock, const Limits& limits)
@@ -73,13 +74,23 @@ Recorder::~Recorder() {
 }
 
 Recorder::Ring& Recorder::ring_of_thread() {
-    thread_local ThreadRing mine;
-    if (mine.instance != instance_) {
-        mine = {instance_, std::make_shared<Ring>()};
-        const std::lock_guard lock(rings_mutex_);
-        rings_.push_back(mine.ring);
+    // Trivial, so that no request asks whether it was made already.
+    static thread_local constinit uint64_t instance = 0;
+    static thread_local constinit Ring* ring = nullptr;
+    if (instance != instance_) {
+        ring = &make_ring();
+        instance = instance_;
     }
-    return *mine.ring;
+    return *ring;
+}
+
+Recorder::Ring& Recorder::make_ring() {
+    static thread_local std::shared_ptr<Ring> mine;
+    // Its room is written before it is read.
+    mine = std::make_shared_for_overwrite<Ring>();
+    const std::lock_guard lock(rings_mutex_);
+    rings_.push_back(mine);
+    return *mine;
 }
 
 void Recorder::observe(const engine::RequestRecord& record) {
@@ -89,7 +100,7 @@ void Recorder::observe(const engine::RequestRecord& record) {
         const std::lock_guard lock(state_mutex_);
         take(ring);
     }
-    ring.records[head % kRingRecords] = record;
+    std::memcpy(ring.at(head), &record, record.bytes());
     ring.head.store(head + 1, std::memory_order_release);
     const bool urgent = head - ring.tail.load(std::memory_order_relaxed) == kUrgentRecords;
     if (pending_.load(std::memory_order_relaxed) && !urgent) return;
@@ -125,10 +136,10 @@ bool Recorder::wants_sample(const engine::RequestRecord& record) {
         }
     }
     if (ring.samples >= kSamplesMax) return false;
-    bool wanted = ++ring.counter % ring.stride == 0;
+    bool wanted = (++ring.counter & (ring.stride - 1)) == 0;
     // The same items every time: their versions can be compared.
     if (record.writes > 0 && record.docref_hash != 0)
-        wanted = wanted || record.docref_hash % ring.stride == 0;
+        wanted = wanted || (record.docref_hash & (ring.stride - 1)) == 0;
     ring.samples += wanted ? 1 : 0;
     return wanted;
 }
@@ -200,7 +211,8 @@ void Recorder::drain() const {
         const std::lock_guard lock(samples_mutex_);
         samples.swap(samples_);
     }
-    for (const auto& sample : samples) insight(sample.record).apply_sample(sample);
+    for (const auto& sample : samples)
+        insight(sample.record.container, sample.record.wall_seconds).apply_sample(sample);
     std::vector<std::shared_ptr<Ring>> rings;
     {
         const std::lock_guard lock(rings_mutex_);
@@ -211,130 +223,15 @@ void Recorder::drain() const {
         });
     }
     for (const auto& ring : rings) take(*ring);
+    sums_.take_all([this](const UseSum& sum) { apply_sum(sum); });
 }
 
 void Recorder::take(Ring& ring) const {
     uint64_t tail = ring.tail.load(std::memory_order_relaxed);
     const uint64_t head = ring.head.load(std::memory_order_acquire);
-    for (; tail != head; ++tail) apply(ring.records[tail % kRingRecords]);
+    for (; tail != head; ++tail)
+        apply(*std::launder(reinterpret_cast<const engine::RequestRecord*>(ring.at(tail))));
     ring.tail.store(tail, std::memory_order_release);
-}
-
-void Recorder::apply(const engine::RequestRecord& record) const {
-    const bool throttled = record.status == 429;
-    if (record.inner) return apply_inner(record);
-    if (record.container != 0 && record.range != engine::RequestRecord::kNoRange) {
-        series_.add({record.container, record.range}, record.wall_seconds, record.charge,
-                    !record.part, throttled, record.range_bytes);
-        insight(record).apply_use(record);
-    }
-    if (record.part) return;
-    if (record.container != 0 && record.operation != engine::OperationClass::kMetadata) {
-        insight(record).apply(record);
-        apply_sequence(record);
-    }
-    CounterKey key{record.container, record.operation, record.status};
-    if (counters_.size() >= limits_.counters && !counters_.contains(key)) key.container = 0;
-    Counter& counter = counters_[key];
-    ++counter.requests;
-    counter.charge += record.charge;
-    counter.request_bytes += record.request_bytes;
-    counter.response_bytes += record.response_bytes;
-    const auto operation = static_cast<size_t>(record.operation);
-    latencies_[operation].add(record.duration_us);
-    auto& minutes = minute_latencies_[operation];
-    const int64_t minute = record.wall_seconds / 60;
-    minutes[minute].add(record.duration_us);
-    minutes.erase(minutes.begin(), minutes.lower_bound(minute - kLatencyMinutes + 1));
-    if (record.key_hash != 0 && record.container != 0) apply_key(record);
-}
-
-/// Operations of bulk requests have keys and charges of their own, and may be refused on their own.
-void Recorder::apply_inner(const engine::RequestRecord& record) const {
-    insight(record).apply(record);
-    if (record.key_hash != 0 && record.container != 0) apply_key(record);
-    if (record.status == 429 && record.range != engine::RequestRecord::kNoRange)
-        series_.add({record.container, record.range}, record.wall_seconds, {}, false, true,
-                    record.range_bytes);
-}
-
-void Recorder::apply_key(const engine::RequestRecord& record) const {
-    if (record.charge.units <= 0) return;
-    auto& keys = keys_[record.container];
-    if (keys.hours.empty() && keys_.size() > limits_.containers) {
-        auto oldest = keys_.end();
-        for (auto it = keys_.begin(); it != keys_.end(); ++it)
-            if (it->first != record.container &&
-                (oldest == keys_.end() || it->second.last_second < oldest->second.last_second))
-                oldest = it;
-        keys_.erase(oldest);
-    }
-    keys.last_second = record.wall_seconds;
-    const int64_t hour = record.wall_seconds / 3600;
-    const auto [place, fresh] = keys.hours.try_emplace(hour, kKeysPerHour);
-    place->second.add(record.key_hash, record.key_text(), record.charge.units,
-                      {record.writes, record.grown_bytes});
-    if (fresh) keys.hours.erase(keys.hours.begin(), keys.hours.lower_bound(hour - kHours + 1));
-}
-
-Insight& Recorder::insight(const engine::RequestRecord& record) const {
-    if (last_insight_ != nullptr && last_container_ == record.container) return *last_insight_;
-    const auto [place, fresh] = insights_.try_emplace(record.container, record.wall_seconds);
-    if (fresh && insights_.size() > limits_.insights) {
-        auto oldest = insights_.end();
-        for (auto it = insights_.begin(); it != insights_.end(); ++it)
-            if (it != place && (oldest == insights_.end() ||
-                                it->second.last_seconds() < oldest->second.last_seconds()))
-                oldest = it;
-        insights_.erase(oldest);
-    }
-    last_container_ = record.container;
-    last_insight_ = &place->second;
-    return place->second;
-}
-
-void Recorder::apply_sequence(const engine::RequestRecord& record) const {
-    using engine::OperationClass;
-    const int64_t now_ms = record.wall_seconds * 1000 + record.wall_ms;
-    if (record.connection != 0) {
-        LastRequest& last = last_requests_[record.connection % kLastRequests];
-        const bool same = last.connection == record.connection;
-        const bool soon = same && now_ms - last.at_ms <= kTogetherMs && now_ms >= last.at_ms;
-        const bool reads =
-            record.operation == OperationClass::kRead || record.operation == OperationClass::kQuery;
-        if (soon && reads &&
-            (last.container != record.container || record.operation == OperationClass::kRead)) {
-            const PairKey key{last.container, last.operation, record.container, record.operation};
-            if (pairs_.size() < kPairsMax || pairs_.contains(key)) {
-                auto& pair = pairs_[key];
-                ++pair.first;
-                pair.second += record.charge.units;
-            }
-        }
-        const bool goes_on = same && record.operation == OperationClass::kQuery &&
-                             !record.continued && last.operation == OperationClass::kQuery &&
-                             last.container == record.container &&
-                             last.key_hash == record.key_hash && record.key_hash != 0 &&
-                             now_ms - last.burst_ms <= kTogetherMs && now_ms >= last.burst_ms;
-        const uint32_t burst = goes_on ? last.burst + 1 : 1;
-        const int64_t burst_ms = goes_on ? last.burst_ms : now_ms;
-        if (burst >= 3) insight(record).burst(record.key_text(), burst == 3);
-        last = {record.connection, record.container, now_ms, record.operation,
-                record.key_hash,   burst_ms,         burst};
-    }
-    if (record.correlation != 0 && record.writes > 0 && record.key_hash != 0) {
-        Related& related = related_[record.correlation % kLastRequests];
-        const bool same =
-            related.correlation == record.correlation && now_ms - related.at_ms <= kTogetherMs;
-        if (!same) {
-            related = {record.correlation, now_ms, record.key_hash, false,
-                       std::string(record.key_text())};
-            insight(record).correlated_group();
-        } else if (related.key_hash != record.key_hash && !related.several) {
-            related.several = true;
-            insight(record).correlated_keys(related.key, record.key_text());
-        }
-    }
 }
 
 void Recorder::describe(uint64_t container, Observation& out) const {
@@ -411,17 +308,14 @@ std::map<Recorder::CounterKey, Recorder::Counter> Recorder::counters() const {
 LatencyHistogram Recorder::latency(engine::OperationClass operation) const {
     const std::lock_guard lock(state_mutex_);
     drain();
-    return latencies_[static_cast<size_t>(operation)];
+    return latencies_.total(static_cast<size_t>(operation));
 }
 
 LatencyHistogram Recorder::recent_latency(engine::OperationClass operation, int64_t minutes) const {
     const std::lock_guard lock(state_mutex_);
     drain();
-    const auto& by_minute = minute_latencies_[static_cast<size_t>(operation)];
-    const int64_t from = clock_.wall_seconds() / 60 - minutes + 1;
-    LatencyHistogram sum;
-    for (auto it = by_minute.lower_bound(from); it != by_minute.end(); ++it) sum.merge(it->second);
-    return sum;
+    return latencies_.since(static_cast<size_t>(operation),
+                            clock_.wall_seconds() / 60 - minutes + 1);
 }
 
 std::vector<SecondUse> Recorder::seconds(PartitionId partition, int64_t from, int64_t to) const {

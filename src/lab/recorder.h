@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -18,6 +18,7 @@
 #include "lab/insight.h"
 #include "lab/latency.h"
 #include "lab/series.h"
+#include "lab/use_sums.h"
 
 namespace orrery::lab {
 
@@ -112,7 +113,6 @@ public:
 private:
     friend struct Packed;
     struct Ring;
-    struct ThreadRing;
     /// The last request of a connection, and the queries on one key that it may belong to.
     struct LastRequest {
         uint64_t connection = 0;
@@ -143,14 +143,21 @@ private:
     };
 
     Ring& ring_of_thread();
+    Ring& make_ring();
     void run();
     void drain() const;
     void take(Ring& ring) const;
     void apply(const engine::RequestRecord& record) const;
-    void apply_inner(const engine::RequestRecord& record) const;
+    void apply_sum(const UseSum& sum) const;
     void apply_key(const engine::RequestRecord& record) const;
     void apply_sequence(const engine::RequestRecord& record) const;
-    Insight& insight(const engine::RequestRecord& record) const;
+    void apply_pair(const LastRequest& last, const engine::RequestRecord& record) const;
+    HeavyHitters& keys_of_hour(uint64_t container, int64_t wall_seconds) const;
+    Insight& insight(uint64_t container, int64_t wall_seconds) const {
+        if (last_insight_ != nullptr && last_container_ == container) return *last_insight_;
+        return find_insight(container, wall_seconds);
+    }
+    Insight& find_insight(uint64_t container, int64_t wall_seconds) const;
     /// Containers about which anything is known, the one used last first.
     std::vector<uint64_t> containers_by_use() const;
     void keep(std::unique_lock<std::mutex>& wake_lock);
@@ -167,19 +174,25 @@ private:
 
     // What readers ask for is brought up to date by the question, so the state is logically const.
     mutable std::mutex state_mutex_;
+    mutable UseSums sums_;  // of records that were taken; empty after drain()
     mutable UseSeries series_;
     mutable std::map<CounterKey, Counter> counters_;
-    static constexpr auto kOperations = static_cast<size_t>(engine::OperationClass::kCount);
-    mutable std::array<LatencyHistogram, kOperations> latencies_;
-    mutable std::array<std::map<int64_t, LatencyHistogram>, kOperations> minute_latencies_;
+    mutable LatencySeries latencies_;  // by OperationClass
     mutable std::map<uint64_t, ContainerKeys> keys_;
     mutable std::map<uint64_t, Insight> insights_;
-    mutable uint64_t last_container_ = 0;
-    mutable Insight* last_insight_ = nullptr;  // of that container; most records come in runs
     static constexpr size_t kLastRequests = 1024;
     mutable std::vector<LastRequest> last_requests_;
     mutable std::vector<Related> related_;
     mutable std::map<PairKey, std::pair<uint64_t, int64_t>> pairs_;
+    // Where the last record was counted, for the next one; most come in runs. Null, or in the maps.
+    mutable uint64_t last_container_ = 0;
+    mutable Insight* last_insight_ = nullptr;
+    mutable uint64_t last_keys_container_ = 0;
+    mutable int64_t last_keys_hour_ = 0;
+    mutable ContainerKeys* last_keys_ = nullptr;
+    mutable HeavyHitters* last_sketch_ = nullptr;
+    mutable PairKey last_pair_key_;
+    mutable std::pair<uint64_t, int64_t>* last_pair_ = nullptr;
     std::map<uint64_t, std::map<std::string, FeedUse>> feeds_;
 
     mutable std::mutex samples_mutex_;

@@ -11,7 +11,7 @@ namespace orrery::lab {
 namespace {
 
 constexpr std::string_view kMagic = "ORRLABRC";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHeadBytes = 8 + 4 + 4;
 /// Of a container's sampled requests; the newest stay.
 constexpr size_t kTraceBytesMax = 2 << 20;
@@ -43,10 +43,13 @@ struct Packed {
         a(v.weights_)(v.errors_)(v.extras_)(v.hashes_)(v.keys_);
         if constexpr (A::kReads) {
             const size_t n = v.weights_.size();
-            for (size_t i = 0; i < v.hashes_.size(); ++i) v.places_.emplace(v.hashes_[i], i);
             if (n > v.capacity_ || v.errors_.size() != n || v.extras_.size() != n ||
-                v.hashes_.size() != n || v.keys_.size() != n || v.places_.size() != n)
-                a.refuse();
+                v.hashes_.size() != n || v.keys_.size() != n)
+                return a.refuse();
+            for (size_t i = 0; i < n; ++i) {
+                if (v.find(v.hashes_[i]) != HeavyHitters::kNone) return a.refuse();
+                v.put_slot(v.hashes_[i], static_cast<HeavyHitters::Place>(i));
+            }
         }
     }
     template <typename A>
@@ -343,8 +346,10 @@ Status Recorder::unpack(std::string_view bytes, const std::function<bool(uint64_
     Packed::take(series_, read.series_);
     keys_ = std::move(read.keys_);
     insights_ = std::move(read.insights_);
-    last_insight_ = nullptr;
     pairs_ = std::move(read.pairs_);
+    last_insight_ = nullptr;
+    last_keys_ = nullptr;
+    last_pair_ = nullptr;
     feeds_ = std::move(read.feeds_);
     return {};
 }

@@ -221,13 +221,13 @@ TEST(RecorderPack, IsKeptOnlyAfterAChange) {
     EXPECT_EQ(kept, 1);
 }
 
-/// tests/lab/recording.v1.hex is what version 1 wrote.
+/// tests/lab/recording.v2.hex is what version 2 wrote.
 TEST(RecorderPack, GoldenBytes) {
     ManualClock clock(kStart * 1'000'000);
     Recorder recorder(clock);
     use(recorder, kStart);
     const std::string packed = recorder.pack();
-    std::ifstream file(std::string(ORRERY_LAB_TESTS) + "/recording.v1.hex");
+    std::ifstream file(std::string(ORRERY_LAB_TESTS) + "/recording.v2.hex");
     std::string golden;
     for (std::string line; std::getline(file, line);) golden += line;
     if (hex_encode_upper(packed) != golden) {
@@ -237,6 +237,12 @@ TEST(RecorderPack, GoldenBytes) {
     Recorder read(clock);
     ASSERT_TRUE(read.unpack(*hex_decode(golden), kAll).ok());
     EXPECT_EQ(all_of(read), all_of(recorder));
+    // Version 1 had other hashes: its keys would be taken for others.
+    std::string old = packed;
+    old[8] = 1;
+    const Status refused = Recorder(clock).unpack(old, kAll);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, "the recording has version 1, this server reads 2");
 }
 
 }  // namespace

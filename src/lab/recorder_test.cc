@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 namespace orrery::lab {
 namespace {
 
@@ -121,6 +124,83 @@ TEST(Recorder, NothingIsLostBetweenThreads) {
     ASSERT_EQ(top.keys.size(), 4u);
     for (const auto& key : top.keys) EXPECT_EQ(key.weight, kEach * meter::kUnitsPerRu);
     EXPECT_EQ(top.error_max, 0);
+}
+
+/// More places than are added up at once, in any order: every sum comes out as if each record had
+/// been counted by itself.
+TEST(Recorder, EveryPlaceIsCountedExactly) {
+    ManualClock clock((kStart + 60) * 1'000'000);
+    Recorder recorder(clock);
+    std::mt19937_64 random(5);
+    std::map<Recorder::CounterKey, Recorder::Counter> counters;
+    std::map<std::pair<uint32_t, int64_t>, SecondUse> seconds;
+    uint64_t throttled = 0;
+    LatencyHistogram latency;
+    for (int i = 0; i < 20'000; ++i) {
+        RequestRecord r =
+            record(kStart + static_cast<int64_t>(random() % 60),
+                   static_cast<uint32_t>(random() % 40), static_cast<int64_t>(random() % 9));
+        r.container = 1 + random() % 3;
+        r.operation = random() % 2 == 0 ? OperationClass::kRead : OperationClass::kCreate;
+        r.status = std::array<uint16_t, 4>{200, 201, 404, 429}[random() % 4];
+        if (r.status == 429) r.charge = {};
+        r.request_bytes = static_cast<uint32_t>(random() % 1000);
+        r.response_bytes = static_cast<uint32_t>(random() % 1000);
+        r.duration_us = static_cast<int64_t>(random() % 5000);
+        recorder.observe(r);
+        auto& counter = counters[{r.container, r.operation, r.status}];
+        ++counter.requests;
+        counter.charge += r.charge;
+        counter.request_bytes += r.request_bytes;
+        counter.response_bytes += r.response_bytes;
+        if (r.operation == OperationClass::kRead) latency.add(r.duration_us);
+        if (r.container != 2) continue;
+        auto& second = seconds[{r.range, r.wall_seconds}];
+        second.charge_units += r.charge.units;
+        ++second.requests;
+        second.throttled += r.status == 429 ? 1 : 0;
+        throttled += r.status == 429 ? 1 : 0;
+    }
+    const auto counted = recorder.counters();
+    ASSERT_EQ(counted.size(), counters.size());
+    for (const auto& [key, counter] : counters) {
+        EXPECT_EQ(counted.at(key).requests, counter.requests);
+        EXPECT_EQ(counted.at(key).charge, counter.charge);
+        EXPECT_EQ(counted.at(key).request_bytes, counter.request_bytes);
+        EXPECT_EQ(counted.at(key).response_bytes, counter.response_bytes);
+    }
+    for (const auto& [place, use] : seconds) {
+        const auto found = recorder.seconds({2, place.first}, place.second, place.second + 1)[0];
+        EXPECT_EQ(found.charge_units, use.charge_units);
+        EXPECT_EQ(found.requests, use.requests);
+        EXPECT_EQ(found.throttled, use.throttled);
+    }
+    EXPECT_EQ(recorder.latency(OperationClass::kRead).sum_us(), latency.sum_us());
+    EXPECT_EQ(recorder.latency(OperationClass::kRead).count(), latency.count());
+    Observation seen;
+    recorder.describe(2, seen);
+    int64_t refused = 0;
+    for (const auto& operation : seen.operations) refused += operation.throttled;
+    EXPECT_EQ(refused, static_cast<int64_t>(throttled));
+}
+
+TEST(LatencySeries, TotalsAndMinutes) {
+    LatencySeries series;
+    series.add(3, 1000, 10);
+    series.add(3, 1001, 20);
+    series.add(3, 1000, 30);  // late
+    series.add(2, 1001, 7);
+    EXPECT_EQ(series.total(3).count(), 3u);
+    EXPECT_EQ(series.total(3).sum_us(), 60u);
+    EXPECT_EQ(series.since(3, 1000).sum_us(), 60u);
+    EXPECT_EQ(series.since(3, 1001).sum_us(), 20u);
+    EXPECT_EQ(series.since(2, 1001).count(), 1u);
+    EXPECT_EQ(series.since(3, 1002).count(), 0u);
+    // A day later the minutes are gone, the total is not.
+    series.add(3, 1001 + LatencySeries::kMinutes, 5);
+    series.add(3, 1002 + LatencySeries::kMinutes, 5);
+    EXPECT_EQ(series.since(3, 0).sum_us(), 10u);
+    EXPECT_EQ(series.total(3).sum_us(), 70u);
 }
 
 TEST(Recorder, PartsAreChargesAndNoRequests) {

@@ -7,9 +7,9 @@
 namespace orrery::lab {
 namespace {
 
-void add_saturated(uint32_t& slot, int64_t delta) {
-    constexpr int64_t kMax = std::numeric_limits<uint32_t>::max();
-    slot = static_cast<uint32_t>(std::min(kMax, static_cast<int64_t>(slot) + delta));
+void add_saturated(uint32_t& slot, uint64_t more) {
+    constexpr uint64_t kMax = std::numeric_limits<uint32_t>::max();
+    slot = static_cast<uint32_t>(std::min(kMax, slot + std::min(more, kMax)));
 }
 
 }  // namespace
@@ -47,12 +47,12 @@ void UseSeries::make_room() {
     }
 }
 
-void UseSeries::add(PartitionId id, int64_t wall_seconds, meter::Charge charge, bool request,
-                    bool throttled, int64_t bytes) {
+void UseSeries::add(PartitionId id, int64_t wall_seconds, meter::Charge charge, uint64_t requests,
+                    uint64_t throttled, int64_t bytes) {
     Partition& partition = partition_of(id);
     partition.total.charge += charge;
-    partition.total.requests += request ? 1 : 0;
-    partition.total.throttled += throttled ? 1 : 0;
+    partition.total.requests += requests;
+    partition.total.throttled += throttled;
     const int64_t minute = wall_seconds / 60;
     if (minute + kMinutes <= partition.last_second / 60) return;  // the clock went far back
     auto& block = partition.seconds[minute];
@@ -62,13 +62,13 @@ void UseSeries::add(PartitionId id, int64_t wall_seconds, meter::Charge charge, 
     }
     SecondUse& second = (*block)[static_cast<size_t>(wall_seconds % 60)];
     second.charge_units += charge.units;
-    add_saturated(second.requests, request ? 1 : 0);
-    add_saturated(second.throttled, throttled ? 1 : 0);
+    add_saturated(second.requests, requests);
+    add_saturated(second.throttled, throttled);
     MinuteUse& use = partition.minutes[minute];
     use.charge_units += charge.units;
     use.peak_units = std::max(use.peak_units, second.charge_units);
-    add_saturated(use.requests, request ? 1 : 0);
-    add_saturated(use.throttled, throttled ? 1 : 0);
+    add_saturated(use.requests, requests);
+    add_saturated(use.throttled, throttled);
     if (bytes != 0) use.bytes = bytes;
     if (wall_seconds > partition.last_second) {
         const bool new_minute = minute > partition.last_second / 60;

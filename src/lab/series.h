@@ -60,9 +60,10 @@ public:
     UseSeries(size_t second_blocks_max, size_t partitions_max)
         : second_blocks_max_(second_blocks_max), partitions_max_(partitions_max) {}
 
+    /// Within one second: `requests` in all, of which or beside which `throttled` were refused.
     /// `bytes`: what the partition holds; 0: not known.
-    void add(PartitionId partition, int64_t wall_seconds, meter::Charge charge, bool request,
-             bool throttled, int64_t bytes = 0);
+    void add(PartitionId partition, int64_t wall_seconds, meter::Charge charge, uint64_t requests,
+             uint64_t throttled, int64_t bytes = 0);
 
     /// [from, to) in seconds; slots without a record are zero.
     std::vector<SecondUse> seconds(PartitionId partition, int64_t from, int64_t to) const;
