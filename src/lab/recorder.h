@@ -152,7 +152,8 @@ private:
     void apply_key(const engine::RequestRecord& record) const;
     void apply_sequence(const engine::RequestRecord& record) const;
     void apply_pair(const LastRequest& last, const engine::RequestRecord& record) const;
-    HeavyHitters& keys_of_hour(uint64_t container, int64_t wall_seconds) const;
+    /// Makes last_sketch_ the one of the container and hour.
+    void find_sketch(uint64_t container, int64_t wall_seconds) const;
     Insight& insight(uint64_t container, int64_t wall_seconds) const {
         if (last_insight_ != nullptr && last_container_ == container) return *last_insight_;
         return find_insight(container, wall_seconds);
@@ -188,7 +189,7 @@ private:
     mutable uint64_t last_container_ = 0;
     mutable Insight* last_insight_ = nullptr;
     mutable uint64_t last_keys_container_ = 0;
-    mutable int64_t last_keys_hour_ = 0;
+    mutable int64_t last_keys_from_ = 0;  // seconds; an hour from here
     mutable ContainerKeys* last_keys_ = nullptr;
     mutable HeavyHitters* last_sketch_ = nullptr;
     mutable PairKey last_pair_key_;

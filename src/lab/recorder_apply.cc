@@ -56,17 +56,19 @@ void Recorder::apply_sum(const UseSum& sum) const {
 }
 
 void Recorder::apply_key(const engine::RequestRecord& record) const {
-    HeavyHitters& sketch = keys_of_hour(record.container, record.wall_seconds);
-    sketch.add(record.key_hash, record.key_text(), record.charge.units,
-               {record.writes, record.grown_bytes});
+    const bool here = last_sketch_ != nullptr && last_keys_container_ == record.container &&
+                      record.wall_seconds >= last_keys_from_ &&
+                      record.wall_seconds < last_keys_from_ + 3600;
+    if (here)
+        last_keys_->last_second = record.wall_seconds;
+    else
+        find_sketch(record.container, record.wall_seconds);
+    last_sketch_->add(record.key_hash, record.key_text(), record.charge.units,
+                      {record.writes, record.grown_bytes});
 }
 
-HeavyHitters& Recorder::keys_of_hour(uint64_t container, int64_t wall_seconds) const {
+void Recorder::find_sketch(uint64_t container, int64_t wall_seconds) const {
     const int64_t hour = wall_seconds / 3600;
-    if (last_keys_ != nullptr && last_keys_container_ == container && last_keys_hour_ == hour) {
-        last_keys_->last_second = wall_seconds;
-        return *last_sketch_;
-    }
     auto& keys = keys_[container];
     if (keys.hours.empty() && keys_.size() > limits_.containers) {
         auto oldest = keys_.end();
@@ -80,10 +82,9 @@ HeavyHitters& Recorder::keys_of_hour(uint64_t container, int64_t wall_seconds) c
     const auto [place, fresh] = keys.hours.try_emplace(hour, kKeysPerHour);
     if (fresh) keys.hours.erase(keys.hours.begin(), keys.hours.lower_bound(hour - kHours + 1));
     last_keys_container_ = container;
-    last_keys_hour_ = hour;
+    last_keys_from_ = hour * 3600;
     last_keys_ = &keys;
     last_sketch_ = &place->second;
-    return *last_sketch_;
 }
 
 Insight& Recorder::find_insight(uint64_t container, int64_t wall_seconds) const {
@@ -118,21 +119,22 @@ void Recorder::apply_sequence(const engine::RequestRecord& record) const {
     if (record.connection != 0) {
         LastRequest& last = last_requests_[record.connection % kLastRequests];
         const bool same = last.connection == record.connection;
+        const bool query = record.operation == OperationClass::kQuery;
         const bool soon = same && now_ms - last.at_ms <= kTogetherMs && now_ms >= last.at_ms;
-        const bool reads =
-            record.operation == OperationClass::kRead || record.operation == OperationClass::kQuery;
-        if (soon && reads &&
-            (last.container != record.container || record.operation == OperationClass::kRead))
+        if (soon && (record.operation == OperationClass::kRead ||
+                     (query && last.container != record.container)))
             apply_pair(last, record);
-        const bool goes_on = same && record.operation == OperationClass::kQuery &&
-                             !record.continued && last.operation == OperationClass::kQuery &&
-                             last.container == record.container &&
-                             last.key_hash == record.key_hash && record.key_hash != 0 &&
-                             now_ms - last.burst_ms <= kTogetherMs && now_ms >= last.burst_ms;
-        const uint32_t burst = goes_on ? last.burst + 1 : 1;
-        const int64_t burst_ms = goes_on ? last.burst_ms : now_ms;
-        if (burst >= 3)
-            insight(record.container, record.wall_seconds).burst(record.key_text(), burst == 3);
+        uint32_t burst = 1;
+        int64_t burst_ms = now_ms;
+        if (query && same && !record.continued && last.operation == OperationClass::kQuery &&
+            last.container == record.container && last.key_hash == record.key_hash &&
+            record.key_hash != 0 && now_ms - last.burst_ms <= kTogetherMs &&
+            now_ms >= last.burst_ms) {
+            burst = last.burst + 1;
+            burst_ms = last.burst_ms;
+            if (burst >= 3)
+                insight(record.container, record.wall_seconds).burst(record.key_text(), burst == 3);
+        }
         last = {record.connection, record.container, now_ms, record.operation,
                 record.key_hash,   burst_ms,         burst};
     }

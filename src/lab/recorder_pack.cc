@@ -348,7 +348,7 @@ Status Recorder::unpack(std::string_view bytes, const std::function<bool(uint64_
     insights_ = std::move(read.insights_);
     pairs_ = std::move(read.pairs_);
     last_insight_ = nullptr;
-    last_keys_ = nullptr;
+    last_sketch_ = nullptr;
     last_pair_ = nullptr;
     feeds_ = std::move(read.feeds_);
     return {};
