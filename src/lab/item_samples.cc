@@ -113,6 +113,14 @@ bool is_base64_like(std::string_view text) {
     return upper > 0 && lower > 0 && digit > 0;
 }
 
+bool is_id_name(std::string_view path) {
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (name == "id" || name == "ID") return true;
+    for (const std::string_view ending : {"Id", "ID", "_id", "-id", "Guid", "guid", "Uuid", "uuid"})
+        if (name.ends_with(ending)) return true;
+    return false;
+}
+
 struct ItemSamples::Walk {
     size_t nodes = 0;
     std::map<std::string, uint64_t> lengths;

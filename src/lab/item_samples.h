@@ -111,5 +111,8 @@ bool is_random_id(std::string_view id);
 /// A date and time as text or as seconds or milliseconds since 1970 of this half-century.
 bool is_time_like(const json::Value& value);
 bool is_base64_like(std::string_view text);
+/// The last name of the path says that the value stands for a thing: id, userId, order_id,
+/// deviceGuid.
+bool is_id_name(std::string_view path);
 
 }  // namespace orrery::lab

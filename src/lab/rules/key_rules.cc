@@ -7,6 +7,7 @@
 
 #include "json/parse.h"
 #include "json/write.h"
+#include "lab/item_samples.h"
 #include "lab/rules/judges.h"
 
 namespace orrery::lab {
@@ -17,19 +18,30 @@ constexpr double kLogicalPartitionBytes = 20 * kGb;
 constexpr size_t kChartBars = 10;
 constexpr double kSecondsPerDay = 86'400;
 
-/// A key path to offer instead: the one with the most different values that queries filter by.
+/// A key path to offer instead.
 struct Proposal {
     std::string path;
     int64_t distinct = 0;
     int64_t filter_runs = 0;
 };
+
+/// Says which thing an item is about: a text, or a number that is called an id. Amounts, counts and
+/// times have many values, too, but those that are near one another mean nothing together.
+bool names_something(const PathUse& path) {
+    if (path.time_like || path.examples.empty()) return false;
+    if (is_id_name(path.path)) return true;
+    return std::all_of(path.examples.begin(), path.examples.end(),
+                       [](const std::string& example) { return example.starts_with('"'); });
+}
+
+/// Those that name something, by how many queries filter by them, then by different values.
 std::vector<Proposal> proposals(const Observation& of) {
     std::vector<Proposal> out;
     for (const auto& path : of.paths) {
         const bool is_key =
             std::find(of.key_paths.begin(), of.key_paths.end(), path.path) != of.key_paths.end();
         if (is_key || path.array || path.path.find("/[]") != std::string::npos) continue;
-        if (path.samples == 0 || path.distinct < 2) continue;
+        if (path.samples == 0 || path.distinct < 2 || !names_something(path)) continue;
         out.push_back({path.path, path.distinct, path.filter_runs});
     }
     std::sort(out.begin(), out.end(), [](const Proposal& a, const Proposal& b) {
@@ -54,11 +66,9 @@ std::string deeper_key(const Observation& of) {
     std::vector<std::string> paths = of.key_paths;
     if (paths.size() >= 3) paths.resize(2);
     const auto others = proposals(of);
-    const auto spread = std::max_element(
-        others.begin(), others.end(),
-        [](const Proposal& a, const Proposal& b) { return a.distinct < b.distinct; });
-    const std::string last =
-        spread != others.end() && spread->distinct > 100 ? spread->path : "/id";
+    const auto spread = std::find_if(others.begin(), others.end(),
+                                     [](const Proposal& one) { return one.distinct > 100; });
+    const std::string last = spread != others.end() ? spread->path : "/id";
     if (std::find(paths.begin(), paths.end(), last) == paths.end()) paths.push_back(last);
     return hierarchical_json(paths);
 }

@@ -93,6 +93,47 @@ TEST(Rules, ThresholdsCanBeChanged) {
     EXPECT_FALSE(read_thresholds(*json::parse(R"({"unusedIndexDays":"x"})", arena)).ok());
 }
 
+/// A level against skew names something: numbers that queries filter by have more values, and are
+/// not it.
+TEST(Rules, AFurtherKeyLevelNamesSomething) {
+    const auto level = [](const std::string& paths) {
+        const auto observation = read_observation(
+            R"({"observedSeconds":3600,"keyPaths":["/tenant"],"items":1000,"bytes":1000000,
+                "storageKeys":{"complete":true,"distinct":50,"medianBytes":1000,"gini":0.9,
+                    "largest":[{"key":"[\"big\"]","items":900,"bytes":900000}]},
+                "itemUse":{"samples":900,"meanBytes":500},"paths":[)" +
+            paths + "]}");
+        EXPECT_TRUE(observation.ok()) << observation.error().message;
+        if (!observation.ok()) return std::string();
+        const auto all = judge_all(*observation, {});
+        EXPECT_EQ(judgement_of(all, 1).state(), Judgement::State::kFound);
+        json::Arena arena;
+        const auto change = json::parse(judgement_of(all, 1).findings[0].change.json, arena);
+        const auto key = change->member("partitionKey").member("paths").elements();
+        EXPECT_EQ(key.size(), 2u);
+        EXPECT_EQ(key[0].as_string(), "/tenant");
+        return std::string(key[1].as_string());
+    };
+    const std::string price =
+        R"({"path":"/price","samples":900,"distinct":880,"filterRuns":500,"examples":["1.5","20"]})";
+    const std::string user =
+        R"({"path":"/user","samples":900,"distinct":300,"filterRuns":3,"examples":["\"anna\"","\"bob\""]})";
+    const std::string mail =
+        R"({"path":"/mail","samples":900,"distinct":890,"examples":["\"a@b\"","\"c@d\""]})";
+    const std::string when =
+        R"({"path":"/when","samples":900,"distinct":900,"filterRuns":9,"timeLike":true,"examples":["\"2024-01-01T00:00:00Z\""]})";
+    const std::string device =
+        R"({"path":"/deviceId","samples":900,"distinct":200,"filterRuns":1,"examples":["17","4711"]})";
+    EXPECT_EQ(level(price), "/id");
+    EXPECT_EQ(level(when), "/id");
+    EXPECT_EQ(level(price + "," + user), "/user");
+    EXPECT_EQ(level(price + "," + mail), "/mail");
+    // Queries that filter by it find their partition.
+    EXPECT_EQ(level(mail + "," + price + "," + user), "/user");
+    // A number that is called an id is one.
+    EXPECT_EQ(level(price + "," + when + "," + device), "/deviceId");
+}
+
 TEST(Observation, SurvivesJson) {
     const std::string text = cases_text();
     json::Arena arena;

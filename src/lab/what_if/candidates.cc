@@ -26,6 +26,7 @@ struct PathFacts {
     std::map<std::string, double> bytes;  ///< by value
     size_t items = 0;
     size_t times = 0;
+    size_t numbers = 0;
 };
 
 using Facts = std::map<std::string, PathFacts>;
@@ -46,6 +47,7 @@ void gather(const json::Value& value, const std::string& path, int depth, double
     use.bytes[text] += bytes;
     ++use.items;
     if (is_time_like(value)) ++use.times;
+    if (value.is_number()) ++use.numbers;
     if (value.is_string()) {
         const auto month = value.as_string();
         if (month.size() == 7 && month[4] == '-' && month[0] == '2') ++use.times;
@@ -141,12 +143,20 @@ std::vector<Candidate> propose_candidates(const Workload& workload, size_t count
         const double spread = 1 - one.largest_share;
         const double room =
             std::min(1.0, std::log10(static_cast<double>(std::max<int64_t>(1, one.distinct))) / 3);
-        one.score = one.served * (0.4 + 0.35 * spread + 0.25 * room) * (one.time_based ? 0.5 : 1);
+        // A last level that is an amount spreads a key value as well as one that names something,
+        // but nothing that belongs together is found by it.
+        const auto last = facts.find(paths.back());
+        const bool amount = paths.size() > 1 && last != facts.end() &&
+                            last->second.numbers * 2 > last->second.items &&
+                            !is_id_name(paths.back());
+        one.score = one.served * (0.4 + 0.35 * spread + 0.25 * room) * (one.time_based ? 0.5 : 1) *
+                    (amount ? 0.8 : 1);
         one.why = fmt::format(
             "{:.0f} % of the operations need one key only; {} values among {} items, the largest "
-            "with {:.1f} % of the bytes{}",
+            "with {:.1f} % of the bytes{}{}",
             one.served * 100, one.distinct, rows.size(), one.largest_share * 100,
-            one.time_based ? "; it is a time, and all new items go to the newest value" : "");
+            one.time_based ? "; it is a time, and all new items go to the newest value" : "",
+            amount ? "; its last level is a number that names nothing" : "");
         out.push_back(std::move(one));
     }
     std::stable_sort(out.begin(), out.end(),

@@ -132,6 +132,32 @@ TEST(WhatIf, CandidatesAreRankedByWhatTheyServe) {
         }
 }
 
+TEST(WhatIf, ALastLevelThatNamesSomethingComesFirst) {
+    Workload shop;
+    shop.key_paths = {"/tenant"};
+    for (int i = 0; i < 600; ++i)
+        shop.items.push_back(R"({"id":")" + std::to_string(i) + R"(","tenant":"t)" +
+                             std::to_string(i % 5) + R"(","user":"u)" + std::to_string(i % 200) +
+                             R"(","price":)" + std::to_string(i) + "}");
+    for (const std::string path : {"price", "user"}) {
+        WorkloadOperation query;
+        query.kind = WorkloadOperation::Kind::kQuery;
+        query.query = "SELECT * FROM c WHERE c.tenant = 't1' AND c." + path + " = " +
+                      (path == "price" ? "7" : "'u7'");
+        for (int i = 0; i < 50; ++i) shop.operations.push_back(query);
+    }
+    const auto place = [&](const std::vector<std::string>& paths) {
+        const auto candidates = propose_candidates(shop, 50);
+        const auto found =
+            std::find_if(candidates.begin(), candidates.end(),
+                         [&](const Candidate& one) { return one.key_paths == paths; });
+        EXPECT_NE(found, candidates.end());
+        return std::distance(candidates.begin(), found);
+    };
+    EXPECT_LT(place({"/tenant", "/user"}), place({"/tenant", "/price"}));
+    EXPECT_LT(place({"/tenant", "/id"}), place({"/tenant", "/price"}));
+}
+
 TEST(WhatIf, JobsRunAndCanBeCancelled) {
     const SystemClock clock;
     WhatIfJobs jobs(clock);
