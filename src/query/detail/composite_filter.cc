@@ -69,6 +69,28 @@ CompositeReach reach_of(const Filter& filter, const index::CompositeIndex& compo
     return reach;
 }
 
+std::vector<const Condition*> composite_candidates(const Filter& filter, bool equality_only) {
+    std::vector<const Condition*> out;
+    const auto add = [&](const Condition& condition) {
+        for (const Condition* one : out)
+            if (one->path == condition.path) return;
+        out.push_back(&condition);
+    };
+    const Condition* range = nullptr;
+    for (const Conjunct& conjunct : filter.conjuncts) {
+        if (!conjunct.condition || !conjunct.condition->is_member_path() ||
+            conjunct.condition->test != nullptr || conjunct.condition->ranges.size() != 1)
+            continue;
+        if (conjunct.condition->is_single_term()) {
+            add(*conjunct.condition);
+        } else if (range == nullptr) {
+            range = &*conjunct.condition;
+        }
+    }
+    if (range != nullptr && !out.empty() && !equality_only) add(*range);
+    return out;
+}
+
 void use_composites(Filter& filter, const partition::ContainerSettings& settings) {
     std::vector<CompositeCondition> found;
     for (const index::CompositeIndex& composite : settings.indexing.composites) {

@@ -18,6 +18,10 @@ struct CompositeReach {
 CompositeReach reach_of(const Filter& filter, const index::CompositeIndex& composite,
                         const partition::ContainerSettings& settings);
 
+/// The conditions that one composite index could answer together with what comes behind them in
+/// it: single values, then, unless `equality_only`, one range. None without a single value.
+std::vector<const Condition*> composite_candidates(const Filter& filter, bool equality_only);
+
 /// Sets Filter::composites: those that say most first.
 void use_composites(Filter& filter, const partition::ContainerSettings& settings);
 

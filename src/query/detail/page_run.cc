@@ -408,6 +408,23 @@ void note_paths(const Condition& condition, std::vector<std::string>& out) {
 
 }  // namespace
 
+/// A composite index that would answer several filters, or filters and the order, in one walk.
+void PageRun::note_potential_composite() {
+    IndexUse& use = answer_.index_use;
+    const bool ordered = !order_.steps.empty();
+    if (ordered) add_once(use.utilized, metric_path(order_.steps) + "/?");
+    const bool points = !answer_.accesses.empty() && answer_.accesses.front().access == "points";
+    if (points || (!ordered && !filter_.composites.empty())) return;
+    std::vector<std::string> members;
+    for (const Condition* condition : composite_candidates(filter_, ordered))
+        if (condition->path != order_.steps)
+            members.push_back(metric_path(condition->path) + " ASC");
+    if (members.size() < (ordered ? 1U : 2U)) return;
+    if (ordered)
+        members.push_back(metric_path(order_.steps) + (order_.backward ? " DESC" : " ASC"));
+    use.potential_composite.push_back(std::move(members));
+}
+
 void PageRun::note_index_use() {
     IndexUse& use = answer_.index_use;
     const auto note_composite = [&](const index::CompositeIndex& composite) {
@@ -425,22 +442,7 @@ void PageRun::note_index_use() {
     for (const IndexPathSteps& path : filter_.missing_paths)
         add_once(use.potential, metric_path(path) + "/?");
     if (order_.composite == nullptr) {
-        if (!order_.steps.empty()) {
-            add_once(use.utilized, metric_path(order_.steps) + "/?");
-            // Equality filters before the sort key: one walk instead of filter and sort.
-            std::vector<std::string> composite;
-            for (const Conjunct& conjunct : filter_.conjuncts) {
-                if (!conjunct.condition || !conjunct.condition->is_single_term() ||
-                    !conjunct.condition->is_member_path())
-                    continue;
-                add_once(composite, metric_path(conjunct.condition->path) + " ASC");
-            }
-            if (!composite.empty()) {
-                composite.push_back(metric_path(order_.steps) +
-                                    (order_.backward ? " DESC" : " ASC"));
-                use.potential_composite.push_back(std::move(composite));
-            }
-        }
+        note_potential_composite();
         return;
     }
     note_composite(*order_.composite);

@@ -79,6 +79,7 @@ private:
     Result<Step> take_item(std::string_view document, const storage::Docref& docref, Found found,
                            size_t partition, uint64_t& rows_done);
     void note_index_use();
+    void note_potential_composite();
 
     // ordered.cc
     Status run_ordered();

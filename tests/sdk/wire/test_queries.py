@@ -1,4 +1,4 @@
-"""W110–W117: what a query tells about itself, its tokens, and orders that no index serves."""
+"""W110–W118: what a query tells about itself, its tokens, and orders that no index serves."""
 import base64
 import json
 import urllib.parse
@@ -54,6 +54,23 @@ def test_W111_index_metrics_in_both_encodings(filled):
     both = ask(filled, "SELECT * FROM c ORDER BY c.team, c.n DESC", {"x-ms-cosmos-populateindexmetrics-V2": "true"})
     told = json.loads(urllib.parse.unquote(both.headers["x-ms-cosmos-index-utilization"]))
     assert told["UtilizedIndexes"]["CompositeIndexes"] == [{"IndexSpecs": ["/team ASC", "/n DESC"]}]
+
+
+@pytest.mark.parametrize("where,potential", [
+    # Single values first, then one range; a path counts once.
+    ("c.n > 3 AND c.pk = 'p7' AND c.n < 50", [["/pk ASC", "/n ASC"]]),
+    ("c.pk = 'p7' AND c.text = 'xxxxxxx'", [["/pk ASC", "/text ASC"]]),
+    ("c.pk = 'p7' AND c.n > 3 ORDER BY c.text DESC", [["/pk ASC", "/text DESC"]]),
+    # What has an index of its own, or would gain nothing.
+    ("c.team = 't1' AND c.n = 7", []), ("c.n > 3 AND c.text > 'x'", []), ("c.n = 7", []),
+    ("c.pk = 'p7' AND c.secret = 7", []), ("c.pk = 'p7' AND c.id = 'i7'", []),
+    ("c.pk = 'p7' AND c.pk = 'p7'", []), ("c.n = 7 ORDER BY c.n", []),
+])
+def test_W118_composite_indexes_that_would_serve_a_filter(filled, where, potential):
+    answer = ask(filled, f"SELECT * FROM c WHERE {where}", {"x-ms-cosmos-populateindexmetrics-V2": "true"})
+    assert answer.status == 200 and answer.json["_count"] > 0
+    told = json.loads(urllib.parse.unquote(answer.headers["x-ms-cosmos-index-utilization"]))
+    assert [one["IndexSpecs"] for one in told["PotentialIndexes"]["CompositeIndexes"]] == potential
 
 
 @pytest.mark.parametrize("text,access", [
