@@ -176,6 +176,7 @@ void Scripts::run_task(const std::function<void()>& task,
     const WhileStuck* const* const place = WhileStuck::place();
     runtime.on_stuck([&](Status status, std::string_view log) {
         // First the thread, then the answer: who has it finds a thread for the next script.
+        ++answering_;
         threads_.give_up(seat);
         log::warning("a script could not be ended and is left alone; " + std::to_string(stuck()) +
                      " of " + std::to_string(options_.stuck_max) +
@@ -185,6 +186,8 @@ void Scripts::run_task(const std::function<void()>& task,
         run.log = log;
         if (*place != nullptr) (*place)->tell(run);
         answer(std::move(run));
+        --answering_;
+        answering_.notify_all();
     });
     task();
     runtime.on_stuck(nullptr);
@@ -200,6 +203,8 @@ void Scripts::stop() {
     std::optional<script::EndRuns> now;
     if (running_ > 0) now.emplace();
     threads_.stop();
+    // Who is told that all is over takes away what an answer needs.
+    for (size_t n = answering_; n > 0; n = answering_) answering_.wait(n);
     end_runs_.reset();
 }
 

@@ -93,6 +93,7 @@ private:
     const ScriptOptions options_;
     std::atomic<size_t> waiting_{0};
     std::atomic<size_t> running_{0};
+    std::atomic<size_t> answering_{0};  // for runs that are stuck
     std::atomic<bool> stopping_{false};
     std::optional<script::EndRuns> end_runs_;  // from end_runs_in() to the end of stop()
     ReplaceablePool threads_;                  // last: its tasks use the others

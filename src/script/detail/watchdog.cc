@@ -84,7 +84,7 @@ private:
         lock.lock();
     }
 
-    const SystemClock clock_;
+    const SystemClock clock_{};
     std::atomic<int64_t> end_all_by_us_{INT64_MAX};
     std::mutex mutex_;
     std::condition_variable wake_;
