@@ -19,6 +19,7 @@ Result<DatabasePtr> CatalogImpl::create_database(const json::Value& body,
                                                  const ThroughputRequest& throughput) {
     WriteLock write(write_mutex_);
     TRY(std::string id, body_id(body));
+    TRY_STATUS(refuse_unknown(body, "A database", {"id"}));
     TRY_STATUS(check_throughput(throughput));
     if (deps_.throughput.serverless && throughput.given()) return errors::serverless_offer();
     if (state_.databases.find(id) != nullptr) return errors::conflict();

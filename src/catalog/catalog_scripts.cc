@@ -44,7 +44,12 @@ Result<records::Script> read_script(const ContainerRid& container, ChildType typ
         return errors::bad_request(
             "The property 'body' of a script must be a string with JavaScript.");
     out.body = text.as_string();
-    if (type != ChildType::kTrigger) return out;
+    const std::string what = "A " + std::string(rules_of(type).name);
+    if (type != ChildType::kTrigger) {
+        TRY_STATUS(refuse_unknown(body, what, {"id", "body"}));
+        return out;
+    }
+    TRY_STATUS(refuse_unknown(body, what, {"id", "body", "triggerType", "triggerOperation"}));
     const json::Value when = body.member("triggerType");
     if (is_absent(when)) return errors::missing_property("triggerType");
     const bool pre = when.is_string() && equals_ignore_case(when.as_string(), "Pre");

@@ -57,6 +57,8 @@ TEST(Catalog, DuplicatesAndMissing) {
     Account account;
     EXPECT_EQ(code_of(account.create_database(R"({"id":"d"})")), "ok");
     EXPECT_EQ(code_of(account.create_database(R"({"id":"d"})")), "409");
+    EXPECT_EQ(code_of(account.create_database(R"({"id":"e","throughput":400})")), "400");
+    EXPECT_EQ(code_of(account.create_database(R"({"id":"e","_self":"x","ttl":null})")), "ok");
     EXPECT_EQ(code_of(account->delete_database("x", "")), "404");
     EXPECT_EQ(code_of(account.create_container("x", kContainer)), "404/1003");
     EXPECT_EQ(code_of(account.replace_container("x", "c", kContainer)), "404/1003");

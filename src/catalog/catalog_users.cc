@@ -77,6 +77,7 @@ Result<Catalog::UserChange> CatalogImpl::create_user(std::string_view database,
     WriteLock write(write_mutex_);
     TRY(DatabaseNode * parent, owner(database));
     TRY(std::string id, body_id(body));
+    TRY_STATUS(refuse_unknown(body, "A user", {"id"}));
     if (UserNode* existing = parent->users.find(id)) {
         if (upsert == Upsert::kNo) return errors::conflict();
         TRY(UserPtr replaced, store_user(*parent, *existing, std::move(id)));
@@ -130,6 +131,7 @@ Result<UserPtr> CatalogImpl::replace_user(std::string_view database, std::string
     auto* node = const_cast<UserNode*>(State::user(*parent, user));
     if (node == nullptr) return errors::resource_not_found("The user does not exist.");
     TRY(std::string id, body_id(body));
+    TRY_STATUS(refuse_unknown(body, "A user", {"id"}));
     TRY_STATUS(check_if_match(if_match, node->user->version.etag));
     if (id != node->record.id && parent->users.find(id) != nullptr) return errors::conflict();
     return store_user(*parent, *node, std::move(id));
@@ -194,6 +196,8 @@ Result<std::string> CatalogImpl::permission_scope(std::string_view resource,
 Result<CatalogImpl::PermissionBody> CatalogImpl::read_permission(const json::Value& body) const {
     PermissionBody out;
     TRY(out.id, body_id(body));
+    TRY_STATUS(refuse_unknown(body, "A permission",
+                              {"id", "permissionMode", "resource", "resourcePartitionKey"}));
     const json::Value mode = body.member("permissionMode");
     if (is_absent(mode)) return errors::missing_property("permissionMode");
     if (!mode.is_string() || (!equals_ignore_case(mode.as_string(), "read") &&

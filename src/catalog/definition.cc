@@ -74,36 +74,14 @@ Status refuse_unenforced(const json::Value& body) {
     return {};
 }
 
-/// A member that nobody knows is a mistake or a feature that is missing here. Clients send back
-/// what the server added (names that begin with '_', statistics), and null for what they do not
-/// use.
-Status refuse_unknown(const json::Value& body) {
-    constexpr std::array<std::string_view, 18> kKnown = {"id",
-                                                         "partitionKey",
-                                                         "indexingPolicy",
-                                                         "uniqueKeyPolicy",
-                                                         "conflictResolutionPolicy",
-                                                         "defaultTtl",
-                                                         "analyticalStorageTtl",
-                                                         "changeFeedPolicy",
-                                                         "geospatialConfig",
-                                                         "computedProperties",
-                                                         "clientEncryptionPolicy",
-                                                         "vectorEmbeddingPolicy",
-                                                         "fullTextPolicy",
-                                                         "dataMaskingPolicy",
-                                                         "materializedViewDefinition",
-                                                         "materializedViews",
-                                                         "globalSecondaryIndexDefinition",
-                                                         "globalSecondaryIndexes"};
-    for (const json::Member& member : body.members()) {
-        if (member.name.starts_with('_') || member.name == "statistics" || is_absent(member.value))
-            continue;
-        if (std::find(kKnown.begin(), kKnown.end(), member.name) == kKnown.end())
-            return Status(errors::bad_request(fmt::format(
-                "A container has no property '{}'. Remove it from the definition.", member.name)));
-    }
-    return {};
+Status check_members(const json::Value& body) {
+    return refuse_unknown(
+        body, "A container",
+        {"id", "partitionKey", "indexingPolicy", "uniqueKeyPolicy", "conflictResolutionPolicy",
+         "defaultTtl", "analyticalStorageTtl", "changeFeedPolicy", "geospatialConfig",
+         "computedProperties", "clientEncryptionPolicy", "vectorEmbeddingPolicy", "fullTextPolicy",
+         "dataMaskingPolicy", "materializedViewDefinition", "materializedViews",
+         "globalSecondaryIndexDefinition", "globalSecondaryIndexes", "statistics"});
 }
 
 Result<std::string> read_conflict_resolution(const json::Value& policy) {
@@ -367,7 +345,7 @@ void set_view(Definition& definition, ViewDefinitionPtr view) {
 
 Result<Definition> parse_definition(const json::Value& body, bool allow_missing_key,
                                     const index::ComputedCompiler& compiler) {
-    TRY_STATUS(refuse_unknown(body));
+    TRY_STATUS(check_members(body));
     json::Arena arena;
     Immutable immutable = immutable_of(body);
     if (is_absent(immutable.key)) {
@@ -379,7 +357,7 @@ Result<Definition> parse_definition(const json::Value& body, bool allow_missing_
 
 Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition,
                                      const index::ComputedCompiler& compiler) {
-    TRY_STATUS(refuse_unknown(body));
+    TRY_STATUS(check_members(body));
     json::Arena arena;
     TRY(const json::Value stored, json::parse(stored_definition, arena));
     const Immutable before_all = immutable_of(stored);

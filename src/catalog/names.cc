@@ -33,6 +33,18 @@ Result<std::string> body_id(const json::Value& body) {
     return std::string(id.as_string());
 }
 
+Status refuse_unknown(const json::Value& body, std::string_view what,
+                      std::initializer_list<std::string_view> known) {
+    for (const json::Member& member : body.members()) {
+        if (member.name.starts_with('_') || is_absent(member.value)) continue;
+        if (std::find(known.begin(), known.end(), member.name) == known.end())
+            return Status(errors::bad_request(
+                fmt::format("{} has no property '{}'. Remove it from the definition.", what,
+                            excerpt(member.name))));
+    }
+    return {};
+}
+
 Status check_if_match(std::string_view if_match, std::string_view etag) {
     if (if_match.size() >= 2 && if_match.front() == '"' && if_match.back() == '"')
         if_match = if_match.substr(1, if_match.size() - 2);

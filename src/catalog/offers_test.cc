@@ -210,7 +210,8 @@ TEST_F(OfferTest, BodiesAreChecked) {
     for (std::string_view bad :
          {"[]", R"({"content":5})", R"({"content":{"offerThroughput":"400"}})",
           R"({"content":{"offerThroughput":400.5}})", R"({"id":"zzzz"})", R"({"_rid":5})",
-          R"({"offerResourceId":"other"})", R"({"offerVersion":"V1"})",
+          R"({"offerResourceId":"other"})", R"({"resource":"dbs/other/"})", R"({"resource":5})",
+          R"({"offerVersion":"V1"})",
           R"({"content":{"offerThroughput":500,"offerIsRUPerMinuteThroughputEnabled":true}})",
           R"({"content":{"offerAutopilotSettings":5}})",
           R"({"content":{"offerAutopilotSettings":{}}})",

@@ -68,6 +68,17 @@ TEST_F(ScriptTest, Bodies) {
     EXPECT_TRUE(create(ChildType::kTrigger,
                        R"({"id":"t","triggerType":"Post","triggerOperation":"Delete")" + body + "}")
                     .ok());
+    // What is not kept is refused by name; what the server added, and null, come back.
+    for (const ChildType type : {ChildType::kProcedure, ChildType::kUdf}) {
+        const auto unknown = create(type, R"({"id":"u","triggerType":"Pre")" + body + "}");
+        EXPECT_EQ(code_of(unknown), "400");
+        EXPECT_NE(unknown.error().message.find("'triggerType'"), std::string::npos);
+        EXPECT_EQ(code_of(create(type, R"({"id":"u","_etag":"x","note":null)" + body + "}")), "ok");
+    }
+    EXPECT_EQ(code_of(create(ChildType::kTrigger,
+                             R"({"id":"v","triggerType":"Pre","triggerOperation":"All","when":1)" +
+                                 body + "}")),
+              "400");
 }
 
 TEST_F(ScriptTest, CreateUpsertReplaceDeleteSurviveARestart) {

@@ -63,6 +63,8 @@ Status check_identity(const json::Value& body, const Offer& stored) {
     if (differs("offerResourceId", stored.resource_rid))
         return Status(
             bad_offer_member("offerResourceId", fmt::format("'{}'", stored.resource_rid)));
+    if (differs("resource", stored.resource))
+        return Status(bad_offer_member("resource", fmt::format("'{}'", stored.resource)));
     if (differs("offerVersion", "V2")) return Status(bad_offer_member("offerVersion", "'V2'"));
     return {};
 }

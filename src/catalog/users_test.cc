@@ -133,6 +133,15 @@ TEST_F(UserTest, PermissionBodies) {
     EXPECT_EQ(create(R"({"id":"p","permissionMode":5,"resource":"dbs/d/colls/c"})"), "400");
     EXPECT_EQ(create(R"({"id":"p","permissionMode":"All"})"), "400");
     EXPECT_EQ(create(R"({"id":"p","permissionMode":"All","resource":5})"), "400");
+    EXPECT_EQ(
+        create(R"({"id":"p","permissionMode":"All","resource":"dbs/d/colls/c","expires":60})"),
+        "400");
+    EXPECT_EQ(code_of(account_->create_user("d", account_.parse(R"({"id":"w","name":"x"})"),
+                                            Upsert::kNo)),
+              "400");
+    EXPECT_EQ(
+        code_of(account_->replace_user("d", "u", account_.parse(R"({"id":"u","name":"x"})"), "")),
+        "400");
     for (std::string_view link :
          {"", "/", "dbs/d", "dbs/d/colls", "dbs/d/users/u", "colls/c", "dbs/d/colls/c/docs",
           "dbs/d/colls/c/pkranges/0", "dbs/d/colls/c/docs/1/attachments/a",
