@@ -108,10 +108,14 @@ public:
     engine::Engine& engine() { return inner_.engine(); }
     const engine::Account& account() const { return inner_.account(); }
 
+    /// What follows comes from this connection; 0, as at first: from none that is known.
+    void use_connection(uint64_t connection) { connection_ = connection; }
+
     /// The request as given; nothing is added.
     Reply raw(std::string method, std::string target, Headers headers, std::string body = {}) {
         auto exchange = std::make_unique<FakeExchange>(std::move(method), std::move(target),
                                                        std::move(headers), std::move(body));
+        exchange->request.connection = connection_;
         auto reply = exchange->reply();
         head_.handle(std::move(exchange));
         return reply.get();
@@ -170,6 +174,7 @@ private:
     lab::Lab lab_;
     RestHead head_;
     RestHead guarded_head_;
+    uint64_t connection_ = 0;
 };
 
 inline const std::string kDocs = "/dbs/d/colls/c/docs";
