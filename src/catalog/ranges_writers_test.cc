@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <iostream>
 
@@ -78,7 +79,14 @@ TEST(Ranges, UnderConcurrentWriters) {
         std::map<uint32_t, std::vector<storage::Lsn>> lsns;
     };
     std::vector<Acknowledged> acknowledged(kWriters);
+    std::array<std::atomic<int>, kWriters> writes{};
     std::vector<std::thread> threads;
+    const auto join = [&] {
+        stop = true;
+        for (std::thread& thread : threads) thread.join();
+        threads.clear();
+    };
+    const std::shared_ptr<void> joined(nullptr, [&](void*) { join(); });  // however it ends
     const ContainerPtr first = account->find_container("d", "c");
     for (size_t w = 0; w < kWriters; ++w) {
         threads.emplace_back([&, w] {
@@ -110,6 +118,7 @@ TEST(Ranges, UnderConcurrentWriters) {
                 ASSERT_TRUE(result.committed) << result.results[0].status.error().message;
                 acknowledged[w].values[{pk, id}] = n;
                 acknowledged[w].lsns[result.range_number].push_back(result.lsn);
+                ++writes[w];
                 // What was acknowledged is read back, by whichever map.
                 const auto read = partition->read(epk, id, {});
                 ASSERT_TRUE(read.has_item);
@@ -119,6 +128,10 @@ TEST(Ranges, UnderConcurrentWriters) {
             }
         });
     }
+    // A range of one key cannot be split: there must be many first.
+    const auto enough = [](const auto& n) { return n >= 100; };
+    while (!std::all_of(writes.begin(), writes.end(), enough) && !::testing::Test::HasFailure())
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
     int64_t longest_pause = 0;
     for (int round = 0; round < 6; ++round) {
         std::this_thread::sleep_for(std::chrono::milliseconds(60));
@@ -131,8 +144,7 @@ TEST(Ranges, UnderConcurrentWriters) {
         ASSERT_TRUE(changed.ok()) << changed.error().message;
         longest_pause = std::max(longest_pause, progress.pause_us.load());
     }
-    stop = true;
-    for (std::thread& thread : threads) thread.join();
+    join();
     std::cout << "longest pause: " << longest_pause << " us\n";
 
     const ContainerPtr now = account->find_container("d", "c");
