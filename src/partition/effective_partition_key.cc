@@ -235,8 +235,9 @@ std::optional<std::string> middle_of_range(const PartitionKeyDefinition& definit
         constexpr uint64_t kLast = 0xFFFF'FFFF;
         const uint64_t low = range.min.empty() ? 0 : v1_hash_of(range.min).value_or(kLast);
         const uint64_t high = v1_hash_of(range.max).value_or(kLast);
+        const uint64_t middle = (low + high) / 2;
         std::string border;
-        append_v1_number(border, static_cast<double>((low + high) / 2));
+        append_v1_number(border, static_cast<double>(middle));
         border = docref_border(definition, border);
         return inside(border) ? std::optional(border) : std::nullopt;
     }

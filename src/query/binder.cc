@@ -361,7 +361,7 @@ BoundCount Binder::count(const Expr* e, std::string_view code, std::string_view 
 // --- properties of the whole query --------------------------------------------------------------
 
 void Binder::note_properties(const ast::Query& q, const Level& level) {
-    const bool item_source = q.sources.size() >= 1 && q.sources[0].collection != nullptr &&
+    const bool item_source = !q.sources.empty() && q.sources[0].collection != nullptr &&
                              !q.sources[0].iterate &&
                              q.sources[0].collection->kind == ExprKind::kIdentifier;
     if (item_source)

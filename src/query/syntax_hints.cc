@@ -77,7 +77,6 @@ int clause_rank(Tok kind) {
         case Tok::kSelect:
             return 1;
         case Tok::kFrom:
-            return 2;
         case Tok::kJoin:
             return 2;
         case Tok::kWhere:

@@ -269,7 +269,8 @@ void PartitionImpl::offer_version(const storage::View& view, const storage::Docr
 
 void PartitionImpl::execute(Transaction transaction, TransactionDone done) {
     if (phase() == Phase::kMoved && identity_.range.contains(transaction.epk)) {
-        successor(transaction.epk).execute(std::move(transaction), std::move(done));
+        PartitionImpl& next = successor(transaction.epk);
+        next.execute(std::move(transaction), std::move(done));
         return;
     }
     if (transaction.operations.size() == 1 &&
