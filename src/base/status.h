@@ -23,7 +23,7 @@ struct Error {
     int sub_status = 0;
     std::string message;
     ErrorForm form = ErrorForm::kNested;
-    int64_t retry_after_ms = 0;   ///< > 0 with 429
+    int64_t retry_after_ms = 0;   ///< > 0: the client may try again after so long (429, 503)
     std::string additional_info;  ///< `additionalErrorInfo` member, empty if none
 };
 
