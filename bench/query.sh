@@ -62,8 +62,8 @@ done
 # An HTTP server that has nothing to do, asked by the same client: no query over HTTP can be answered more often.
 start_nginx dbs/bench/colls/queries/docs 1300 "add_header x-ms-item-count 1 always;"
 limit() {
-    "$load" --port "$nginx_port" --key "$key" --pid "$nginx_pid" "${common[@]}" --line "equality, 1 row" run | head -1 |
-        sed 's/"system":"orrery"/"system":"nginx"/' | tee -a "$results"
+    "$load" --port "$nginx_port" --key "$key" --pid "$nginx_pid" "${common[@]}" --line "equality, 1 row" run |
+        sed -n '1s/"system":"orrery"/"system":"nginx"/p' | tee -a "$results"
 }
 limit
 

@@ -4,12 +4,17 @@
 #
 #   bench/recorder.sh [ROUNDS] [OPERATIONS]       default 9 rounds of 60,000 operations
 #   bench/recorder.sh --count [OPERATIONS]        counts instructions outside the kernel instead (valgrind), default 4,000 operations
+#   bench/recorder.sh --throughput [PAIRS]        compares requests a second under full load, default 40 pairs of turns
 #
-# ORRERY_BIN: measure this program instead of a build of its own. WORKLOADS: default "read query mix50"; with --count "read create query".
+# ORRERY_BIN: measure this program instead of a build of its own. WORKLOADS: default "read query mix50"; with --count "read create query", with --throughput "read".
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ "${1:-}" = --count ]; then
     source bench/recorder_count.sh
+    exit
+fi
+if [ "${1:-}" = --throughput ]; then
+    source bench/recorder_throughput.sh
     exit
 fi
 rounds=${1:-9}
