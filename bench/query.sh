@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 
 items=1000000
 seconds=5
+warm_seconds=15
 connections=8
 cache_mb=2048 # for Orrery's caches and PostgreSQL's shared buffers alike
 only=""
@@ -53,10 +54,12 @@ if command -v perf >/dev/null && perf record -o "$work/perf.probe" -p "$orrery_p
     perf record -F 199 -o "$work/perf.data" -p "$orrery_pid" >/dev/null 2>&1 &
     sampler=$!
 fi
-# PostgreSQL has just read and written every page while it made its indexes; what Orrery merged is not in its cache yet.
+# PostgreSQL has just read and written every page while it made its indexes; what Orrery merged is not in its cache yet. What is
+# measured is a server that has been running for a while: both read every item several times first.
 for system in pg orrery; do
     declare -n to=$system
     "$load" "${to[@]}" "${common[@]}" --seconds 1 --line "every item, no index serves" run >/dev/null
+    "$load" "${to[@]}" "${common[@]}" --seconds "$warm_seconds" --line "equality, 10,000 rows" run >/dev/null
 done
 
 # An HTTP server that has nothing to do, asked by the same client: no query over HTTP can be answered more often.

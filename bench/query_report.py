@@ -25,8 +25,8 @@ OBSTACLES = [
      "**Rows that lie apart.** Those that are not in the item cache are one look-up in RocksDB each, 2 to 4 µs; searches for the first entry of a "
      "range are as dear."),
     ({"100 groups", "substring, counted", "every item, no index serves", "range, ordered, 20 rows"}, {"key"},
-     "**Inside one key** the index has a run for each single value, and for composite indexes that begin with the key; groups, "
-     "substrings and ranges without one read the thousand items of the key, at about 1 µs each."),
+     "**Inside one key** groups and substrings read runs of the key's values in memory, each made at first use by reading the "
+     "thousand items of the key, at about 1 µs each, which is part of the figures; what no index serves reads them every time."),
 ]
 
 
@@ -54,7 +54,7 @@ def main():
     say("# Query benchmarks\n")
     say(f"Written by `bench/query.sh` on {datetime.date.today()}: {items:,} items of 1 KB, {connections} connections, "
         f"{seconds} s per line, load generator beside the server on the same {platform.machine()} machine with "
-        f"{os.cpu_count()} cores; both systems loaded before, {cache_mb} MB for the caches of each, line by line in turns. "
+        f"{os.cpu_count()} cores; both systems loaded before and warmed by 15 s of queries that read all items, {cache_mb} MB for the caches of each, line by line in turns. "
         "PostgreSQL 15 with JSONB, a GIN index (jsonb_path_ops), an expression index on every "
         "path that a line filters, sorts or groups by, the same indexes led by the partition key, prepared statements; "
         "Orrery over HTTP with signed requests, default indexing policy with a composite index over partition key and sort key, Debian's RocksDB. Only ratios within one run mean "

@@ -4,7 +4,7 @@
 #
 #   bench/recorder.sh [ROUNDS] [OPERATIONS]       default 9 rounds of 60,000 operations
 #   bench/recorder.sh --count [OPERATIONS]        counts instructions outside the kernel instead (valgrind), default 4,000 operations
-#   bench/recorder.sh --throughput [PAIRS]        compares requests a second under full load, default 40 pairs of turns
+#   bench/recorder.sh --throughput [PAIRS]        compares requests a second under full load, default 300 pairs of short turns
 #
 # ORRERY_BIN: measure this program instead of a build of its own. WORKLOADS: default "read query mix50"; with --count "read create query", with --throughput "read".
 set -euo pipefail

@@ -1,5 +1,5 @@
-# bench/recorder.sh --count: instructions outside the kernel that recording takes of a request, where the request ends and in the thread
-# that counts; by callgrind, from calls of what is there for recording alone. Unlike CPU time, and unlike the difference of two runs, they
+# bench/recorder.sh --count: instructions outside the kernel that recording takes of a request, to write its record and to
+# count it; by callgrind, from calls of what is there for recording alone. Unlike CPU time, and unlike the difference of two runs, they
 # hardly scatter. Samples are shown by themselves: a thread takes about twenty a second however many requests there are, and
 # under valgrind a second has a fiftieth of them.
 operations=${2:-4000}
@@ -39,7 +39,7 @@ import re, sys
 workload, operations, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 total = next(int(line.split()[-1]) for line in open(path + ".log") if "Collected" in line)
 # Calls and instructions, by the function that is called.
-wanted = ("rest::record_request(", "Recorder::drain(", "Recorder::observe_sample(", "Insight::apply_sample(")
+wanted = ("rest::record_request(", "Recorder::drain(", "Recorder::apply(", "Recorder::observe_sample(", "Insight::apply_sample(")
 calls, cost = dict.fromkeys(wanted, 0), dict.fromkeys(wanted, 0)
 names, callee, times = {}, "", None
 for line in open(path + ".out"):
@@ -56,11 +56,13 @@ for line in open(path + ".out"):
                 calls[part] += times
                 cost[part] += int(line.split()[1])
         times = None
-ends, counts, queued, sampled = (cost[part] for part in wanted)
+# Threads count their own records where a request ends, and what is left of them later.
+ends, later, counts, queued, sampled = (cost[part] for part in wanted)
 samples = max(1, calls["Insight::apply_sample("])
-asked, counted = (ends - queued) / operations, (counts - sampled) / operations
-rest = (total - ends - counts) / operations
-print(f"{workload}: {rest:,.0f} instructions per request, and {asked + counted:,.0f} for recording ({asked:,.0f} where it ends, "
+counted = counts / operations
+asked = (ends + later - queued - sampled) / operations - counted
+rest = (total - ends - later) / operations
+print(f"{workload}: {rest:,.0f} instructions per request, and {asked + counted:,.0f} for recording ({asked:,.0f} to write it down, "
       f"{counted:,.0f} to count it): +{(asked + counted) / rest * 100:.2f} %; {samples} samples, {(queued + sampled) / samples:,.0f} each")
 P
 done

@@ -1,6 +1,6 @@
-# Sourced by recorder.sh: requests a second that two servers answer in turns of a second, one records and one does not. The load
+# Sourced by recorder.sh: requests a second that two servers answer in turns of TURN seconds (0.3), one records and one does not. The load
 # generator keeps 64 connections busy, so the servers have no time to spare. Workloads are those of orrery_load.
-pairs=${2:-40}
+pairs=${2:-300}
 read -ra workloads <<<"${WORKLOADS:-read}"
 source bench/common.sh
 build_programs orrery orrery_load
@@ -19,7 +19,7 @@ for workload in "${workloads[@]}"; do
         if ((pair % 2)); then order="off on"; fi
         for mode in $order; do
             orrery_pid=${server_pid[$mode]} orrery_port=${server_port[$mode]}
-            echo "$workload $mode $(orrery_load --seconds 1 --items 2000 --first $((pair * 10000000)) run "$workload")" >>"$work/turns"
+            echo "$workload $mode $(orrery_load --seconds "${TURN:-0.3}" --items 2000 --first $((pair * 10000000)) run "$workload")" >>"$work/turns"
         done
     done
 done

@@ -5,7 +5,10 @@ if(ORRERY_CCACHE)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${ORRERY_CCACHE})
 endif()
 find_program(ORRERY_MOLD mold)
-if(ORRERY_MOLD)
+if(ORRERY_SANITIZE MATCHES thread)
+    # Mold keeps offering the symbols that the map hides.
+    add_link_options(-fuse-ld=bfd -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/tsan_exports.map)
+elseif(ORRERY_MOLD)
     add_link_options(-fuse-ld=mold)
 endif()
 

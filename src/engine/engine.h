@@ -95,6 +95,7 @@ struct QueryRequest {
     bool over_container = false;          ///< the request names neither a key nor a range
     std::string continuation;
     uint32_t items_max = 100;
+    std::string front;                  ///< query::PageRequest::front
     std::function<bool()> cancelled;    ///< true once nobody waits for the answer; may be empty
     size_t token_bytes_max = 12 << 10;  ///< of the continuation token
     bool use_index = true;              ///< false: as if nothing were indexed, for comparison

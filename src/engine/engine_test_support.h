@@ -69,6 +69,7 @@ public:
     catalog::Catalog& catalog() { return *catalog_; }
     Engine& engine() { return *engine_; }
     storage::Store& store() { return *store_; }
+    partition::ItemCache& cache() { return cache_; }
 
     void create_database(const std::string& id) {
         json::Arena arena;

@@ -101,6 +101,7 @@ Result<bool> run(const Engine& engine, const catalog::Container& given, const Qu
                             .clock = clock,
                             .position = {},
                             .rows_max = request.items_max,
+                            .front = request.front,
                             .bytes_max = limits::kResponsePageBytesMax,
                             .deadline_us = INT64_MAX,
                             .cancelled = {},

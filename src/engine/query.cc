@@ -191,6 +191,7 @@ Result<QueryAnswer> Engine::query_routed(const Routed& routed, const QueryReques
         .clock = deps_.clock,
         .position = {},
         .rows_max = request.items_max,
+        .front = request.front,
         .bytes_max = limits::kResponsePageBytesMax,
         .deadline_us = started + kPageBudgetUs,
         .cancelled = request.cancelled,

@@ -243,7 +243,8 @@ public:
                 composites = false;
                 base.may_refuse_order = true;
             }
-            const auto query = random_.query(composites);
+            const auto query =
+                random_.chance(20) ? random_.path_query() : random_.query(composites);
             base.query = query.text;
             base.options.parameters = query.parameters;
             for (QueryContainer& container : containers) {
@@ -339,10 +340,14 @@ TEST(QueryDifferential, EngineAnswersAsTheEvaluator) {
     Round::Accesses accesses;
     uint64_t failures = 0;
     uint64_t rounds = 0;
+    uint64_t run_hits = 0;  // runs of keys that were found in memory
     for (; failures < failures_max; ++rounds) {
         const auto passed = std::chrono::steady_clock::now() - started;
         if (seconds == 0 ? rounds >= kRounds : passed > std::chrono::seconds(seconds)) break;
-        if (rounds % 100 == 0) engine = std::make_unique<TestEngine>();
+        if (rounds % 100 == 0) {
+            if (engine != nullptr) run_hits += engine->cache().key_runs().hits();
+            engine = std::make_unique<TestEngine>();
+        }
         if (!Round(first + rounds, accesses).run(*engine)) ++failures;
     }
     std::printf("%llu rounds\n", static_cast<unsigned long long>(rounds));
@@ -352,6 +357,9 @@ TEST(QueryDifferential, EngineAnswersAsTheEvaluator) {
         EXPECT_TRUE(accesses[access] > 0 || rounds < kRoundsForAll) << access;
     }
     EXPECT_TRUE(QueryContainer::answers_in_memory > 100 || rounds < kRoundsForAll);
+    run_hits += engine->cache().key_runs().hits();
+    std::printf("  %-12s %llu\n", "run hits", static_cast<unsigned long long>(run_hits));
+    EXPECT_TRUE(run_hits > 50 || rounds < kRoundsForAll);
 }
 
 }  // namespace

@@ -62,7 +62,56 @@ public:
         return out;
     }
 
+    /// A query over the values of one path alone.
+    Query path_query() {
+        begin(/*joined=*/false);
+        Query out;
+        const std::string path = item_path();
+        std::string where;
+        for (uint64_t n = below(3); n > 0; --n)
+            where += (where.empty() ? " WHERE " : " AND ") + of_path(path);
+        switch (below(7)) {
+            case 0:
+            case 1:
+                out.text = "SELECT VALUE COUNT(1) FROM c" + where;
+                break;
+            case 2:
+                out.text =
+                    "SELECT " + path + " AS g, COUNT(1) AS n FROM c" + where + " GROUP BY " + path;
+                break;
+            case 3:
+                out.text = "SELECT DISTINCT VALUE " + path + " FROM c" + where;
+                break;
+            case 4:
+                out.text = "SELECT VALUE " + one_of({"MIN(", "MAX(", "SUM(", "COUNT("}) + path +
+                           ") FROM c" + where;
+                break;
+            default:
+                out.text = "SELECT " + one_of({"", "", "TOP 2 "}) +
+                           one_of({"*", "c.id", "VALUE c"}) + " FROM c" + where + " ORDER BY " +
+                           path + one_of({"", " DESC"}) + (chance(20) ? window() : "");
+        }
+        out.parameters = parameter_list();
+        return out;
+    }
+
 private:
+    std::string of_path(const std::string& path) {
+        switch (below(6)) {
+            case 0:
+                return "CONTAINS(" + path + ", " + constant(one_of({R"("b")", R"("a")", R"("")"})) +
+                       ")";
+            case 1:
+                return one_of({"IS_DEFINED(", "IS_STRING(", "IS_NUMBER(", "NOT IS_DEFINED("}) +
+                       path + ")";
+            case 2:
+                return path + " LIKE " + pattern();
+            case 3:
+                return path + " IN (" + literal() + ", " + literal() + ")";
+            default:
+                return path + ' ' + comparison() + ' ' + literal();
+        }
+    }
     std::string aggregate() {
         switch (below(8)) {
             case 0:

@@ -216,16 +216,12 @@ Result<std::string> ScriptCollection::query(const json::Value& request) {
     page.continuation = text_of(options.member("continuation"));
     page.terms.exempt = true;  // the script's budget pays
     page.bill = scope_.bill;
-    TRY(const QueryAnswer found, scope_.engine.query_routed(scope_.routed, page));
+    page.front = "{\"resource\":[";
+    TRY(QueryAnswer found, scope_.engine.query_routed(scope_.routed, page));
     scope_.budget.add(found.charge);
-    std::string answer = "{\"resource\":[";
-    for (const std::string& row : found.page.rows) {
-        if (answer.back() != '[') answer += ',';
-        answer += row;
-    }
     std::string more;
     if (!found.continuation.empty()) more = ",\"continuation\":" + quoted(found.continuation);
-    return answer + "],\"options\":" + options_text(200, more) + "}";
+    return found.page.rows.take_text("],\"options\":" + options_text(200, more) + "}");
 }
 
 /// Functions of the query language on constants.

@@ -65,7 +65,7 @@ TEST(SplitTokens, TokensSurvive) {
                 request.continuation = token;
                 const auto page = engine.query(*first, request);
                 ASSERT_TRUE(page.ok()) << page.error().message;
-                rows.insert(rows.end(), page->page.rows.begin(), page->page.rows.end());
+                for (const auto row : page->page.rows) rows.emplace_back(row);
                 token = page->continuation;
             }
             if (rows.size() % 3 == 0) {
@@ -218,7 +218,7 @@ TEST(SplitTokens, WindowsOfDistinctRowsSurvive) {
             request.continuation = token;
             const auto page = engine.query(*first, request);
             ASSERT_TRUE(page.ok()) << one.text << page.error().message;
-            rows.insert(rows.end(), page->page.rows.begin(), page->page.rows.end());
+            for (const auto row : page->page.rows) rows.emplace_back(row);
             token = page->continuation;
             // Long enough for what was kept between pages to go.
             test.clock().advance_seconds(600);

@@ -149,6 +149,11 @@ Postings::Postings(const PostingScope& scope, uint64_t path_hash, const TermRang
     : scope_(scope),
       forward_(direction == storage::Direction::kForward),
       prefix_(storage::keys::index_path(scope.partition, path_hash)) {
+    if (scope.runs != nullptr) run_ = scope.runs->find(path_hash);
+    if (run_ != nullptr) {
+        open_run(range);
+        return;
+    }
     std::string begin = prefix_ + range.begin;
     std::string end = prefix_ + range.end;
     if (range.single) {
@@ -196,18 +201,31 @@ void Postings::arrive() {
 
 void Postings::next() {
     ++steps_;
+    if (run_ != nullptr) {
+        next_in_run();
+        return;
+    }
     cursor_->next();
     arrive();
 }
 
 void Postings::seek(std::string_view term, std::string_view docref) {
     ++steps_;
+    if (run_ != nullptr) {
+        seek_in_run(term, docref);
+        return;
+    }
     cursor_->seek(key(term, docref));
     arrive();
 }
 
 void Postings::next_term() {
     ++steps_;
+    if (run_ != nullptr) {
+        leave_term();
+        arrive_in_run();
+        return;
+    }
     cursor_->seek(forward_ ? prefix_ + prefix_successor(term_) : prefix_ + std::string(term_));
     arrive();
 }

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "index/key_run.h"
 #include "json/value.h"
 #include "storage/keys.h"
+#include "storage/light_view.h"
 #include "storage/store.h"
 
 /// Reading postings: the entries of one path in one partition, in (term, docref) order.
@@ -43,13 +45,15 @@ std::vector<TermRange> complement(const std::vector<TermRange>& ranges);
 }  // namespace term_ranges
 
 /// The entries that a walk may show: one partition, docrefs in [docref_begin, docref_end); an empty
-/// end is no bound. The view is borrowed.
+/// end is no bound. The view is borrowed. Walks over paths that `runs` has (null: none) read those:
+/// the scope must then be one key.
 struct PostingScope {
     const storage::View* view = nullptr;
     storage::PartitionId partition = 0;
     size_t docref_bytes = 16;
     std::string docref_begin;
     std::string docref_end;
+    std::shared_ptr<KeyRuns> runs;
     bool bounded() const { return !docref_begin.empty() || !docref_end.empty(); }
 };
 
@@ -63,24 +67,37 @@ public:
     std::string_view term() const { return term_; }      ///< until the next move
     std::string_view docref() const { return docref_; }  ///< likewise
     /// The term is not the whole value.
-    bool partial() const { return !cursor_->value().empty(); }
+    bool partial() const { return run_ ? run_->partial(entry_) : !cursor_->value().empty(); }
     void next();
     /// To the first entry at or after (in the walk's direction) the position, never back.
     void seek(std::string_view term, std::string_view docref);
     /// To the first entry of another term.
     void next_term();
-    Status status() const { return cursor_->status(); }
+    Status status() const { return run_ ? run_status_.clone() : cursor_->status(); }
     /// Entries and seeks that the walk has touched.
     uint64_t steps() const { return steps_; }
 
 private:
     void arrive();
+    // The same on a run.
+    void open_run(const TermRange& range);
+    void arrive_in_run();
+    void next_in_run();
+    void seek_in_run(std::string_view term, std::string_view docref);
+    void leave_term();
     std::string key(std::string_view term, std::string_view docref) const;
 
     const PostingScope& scope_;
     const bool forward_;
-    std::string prefix_;  ///< partition and path
-    std::unique_ptr<storage::Cursor> cursor_;
+    std::string prefix_;                       ///< partition and path
+    std::unique_ptr<storage::Cursor> cursor_;  ///< null: `run_` is walked
+    KeyRunPtr run_;
+    size_t first_term_ = 0;  ///< of the run, in the range: [first_term_, last_term_)
+    size_t last_term_ = 0;
+    size_t term_at_ = 0;
+    size_t entry_ = 0;
+    storage::ReadBudget* budget_ = nullptr;
+    Status run_status_;
     std::string_view term_;
     std::string_view docref_;
     bool valid_ = false;

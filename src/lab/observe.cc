@@ -9,8 +9,6 @@
 namespace orrery::lab {
 namespace {
 
-using engine::OperationClass;
-
 constexpr int64_t kWalkBudgetUs = 400'000;
 constexpr int64_t kKeyHours = 24;
 constexpr size_t kKeys = 200;

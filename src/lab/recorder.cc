@@ -13,7 +13,10 @@ namespace orrery::lab {
 namespace {
 
 constexpr size_t kRingRecords = 2048;  // a power of two
-constexpr size_t kUrgentRecords = kRingRecords / 2;
+/// So many are counted at once by the thread that wrote them: few enough to be in its core's cache
+/// still, enough that what is shared with other cores is fetched rarely.
+constexpr size_t kBatchRecords = 128;
+constexpr size_t kRetryRecords = 16;  // after another thread was counting
 constexpr int kGatherMs = 100;
 constexpr size_t kFeedsMax = 50;
 
@@ -21,7 +24,8 @@ constexpr size_t kFeedsMax = 50;
 constexpr uint32_t kSamplesAim = 20;
 constexpr uint32_t kSamplesMax = 200;
 constexpr size_t kSamplesQueued = 512;
-constexpr int64_t kQuerySeenSeconds = 600;  ///< then a text is sampled again
+constexpr size_t kLargeSampleBytes = 16 << 10;  ///< left to the recorder's own thread
+constexpr int64_t kQuerySeenSeconds = 600;      ///< then a text is sampled again
 constexpr int64_t kKeepEveryUs = 60'000'000;
 
 std::atomic<uint64_t> instances{0};
@@ -32,14 +36,16 @@ static_assert(static_cast<size_t>(engine::OperationClass::kCount) <= LatencySeri
 }  // namespace
 
 /// One writer (the thread it belongs to) at `head`; whoever holds the state mutex reads at `tail`.
+/// The writer begins at the front again when it has emptied the ring itself: what it writes to
+/// stays in its cache.
 struct Recorder::Ring {
+    static constexpr size_t kStride = (sizeof(engine::RequestRecord) + 63) / 64 * 64;
+
     std::atomic<uint64_t> head{0};
     std::atomic<uint64_t> tail{0};
     /// Room for records, of which RequestRecord::bytes() are written.
-    alignas(64) std::array<std::byte, kRingRecords * sizeof(engine::RequestRecord)> room;
-    std::byte* at(uint64_t number) {
-        return room.data() + number % kRingRecords * sizeof(engine::RequestRecord);
-    }
+    alignas(64) std::array<std::byte, kRingRecords * kStride> room;
+    std::byte* at(uint64_t number) { return room.data() + number % kRingRecords * kStride; }
 
     // Of the writer alone: what it samples.
     int64_t sample_second = 0;
@@ -96,18 +102,29 @@ Recorder::Ring& Recorder::make_ring() {
 void Recorder::observe(const engine::RequestRecord& record) {
     Ring& ring = ring_of_thread();
     const uint64_t head = ring.head.load(std::memory_order_relaxed);
-    if (head - ring.tail.load(std::memory_order_acquire) == kRingRecords) {
-        const std::lock_guard lock(state_mutex_);
-        take(ring);
-    }
     std::memcpy(ring.at(head), &record, record.bytes());
     ring.head.store(head + 1, std::memory_order_release);
-    const bool urgent = head - ring.tail.load(std::memory_order_relaxed) == kUrgentRecords;
-    if (pending_.load(std::memory_order_relaxed) && !urgent) return;
+    const uint64_t waiting = head + 1 - ring.tail.load(std::memory_order_acquire);
+    if (waiting >= kBatchRecords && waiting % kRetryRecords == 0) count_own(ring, waiting);
+    if (pending_.load(std::memory_order_relaxed)) return;
     pending_.store(true, std::memory_order_relaxed);
     // The lock orders this with the thread's look at `pending_` before it goes to sleep.
     { const std::lock_guard lock(wake_mutex_); }
     wake_.notify_one();
+}
+
+void Recorder::count_own(Ring& ring, uint64_t waiting) {
+    // Samples come first. They may be items of megabytes, and this thread has clients to answer.
+    if (large_sample_waiting_.load(std::memory_order_relaxed) && waiting < kRingRecords) return;
+    std::unique_lock lock(state_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) {
+        if (waiting < kRingRecords) return;
+        lock.lock();
+    }
+    apply_samples();
+    take(ring, ring.head.load(std::memory_order_relaxed));
+    ring.head.store(0, std::memory_order_relaxed);
+    ring.tail.store(0, std::memory_order_relaxed);
 }
 
 bool Recorder::wants_sample(const engine::RequestRecord& record) {
@@ -145,10 +162,16 @@ bool Recorder::wants_sample(const engine::RequestRecord& record) {
 }
 
 void Recorder::observe_sample(engine::RequestSample sample) {
+    const bool is_large = sample.document != nullptr && sample.document->size() > kLargeSampleBytes;
     const std::lock_guard lock(samples_mutex_);
     // Those of queries are few, and records wait for them.
     if (samples_.size() < kSamplesQueued || sample.query != nullptr)
         samples_.push_back(std::move(sample));
+    samples_waiting_.store(true, std::memory_order_relaxed);
+    if (!is_large) return;
+    large_sample_waiting_.store(true, std::memory_order_relaxed);
+    // Its record wakes the thread, unless that is gathering records already.
+    wake_.notify_one();
 }
 
 void Recorder::run() {
@@ -164,8 +187,11 @@ void Recorder::run() {
         if (stop_) return;
         if (keep_ != nullptr && changed_ && clock_.monotonic_us() >= keep_at_us_) keep(lock);
         if (!pending_.load(std::memory_order_relaxed)) continue;
-        // Records that come meanwhile are taken together; a ring that fills up ends the wait early.
-        wake_.wait_for(lock, std::chrono::milliseconds(kGatherMs));
+        // Records that come meanwhile are taken together, until a large sample comes: threads leave
+        // their records where they are for as long as it is there.
+        wake_.wait_for(lock, std::chrono::milliseconds(kGatherMs), [this] {
+            return stop_ || large_sample_waiting_.load(std::memory_order_relaxed);
+        });
         pending_.store(false, std::memory_order_relaxed);
         if (!changed_) keep_at_us_ = std::max(keep_at_us_, clock_.monotonic_us() + kKeepEveryUs);
         changed_ = true;
@@ -204,34 +230,40 @@ void Recorder::keep_now() {
     keep(lock);
 }
 
-void Recorder::drain() const {
-    // A sample says which shape its query has; the record that counts it comes after it.
+void Recorder::apply_samples() const {
+    if (!samples_waiting_.load(std::memory_order_relaxed)) return;
     std::vector<engine::RequestSample> samples;
     {
         const std::lock_guard lock(samples_mutex_);
         samples.swap(samples_);
+        samples_waiting_.store(false, std::memory_order_relaxed);
+        large_sample_waiting_.store(false, std::memory_order_relaxed);
     }
     for (const auto& sample : samples)
         insight(sample.record.container, sample.record.wall_seconds).apply_sample(sample);
-    std::vector<std::shared_ptr<Ring>> rings;
+}
+
+void Recorder::drain() const {
+    std::vector<std::pair<std::shared_ptr<Ring>, uint64_t>> rings;
     {
         const std::lock_guard lock(rings_mutex_);
         // A ring that only this list holds belonged to a thread that has ended.
-        rings = rings_;
         std::erase_if(rings_, [](const auto& ring) {
-            return ring.use_count() == 2 && ring->head.load() == ring->tail.load();
+            return ring.use_count() == 1 && ring->head.load() == ring->tail.load();
         });
+        for (const auto& ring : rings_)
+            rings.emplace_back(ring, ring->head.load(std::memory_order_acquire));
     }
-    for (const auto& ring : rings) take(*ring);
+    // Of the records seen so far every sample is there.
+    apply_samples();
+    for (const auto& [ring, head] : rings) take(*ring, head);
     sums_.take_all([this](const UseSum& sum) { apply_sum(sum); });
 }
 
-void Recorder::take(Ring& ring) const {
-    uint64_t tail = ring.tail.load(std::memory_order_relaxed);
-    const uint64_t head = ring.head.load(std::memory_order_acquire);
-    for (; tail != head; ++tail)
+void Recorder::take(Ring& ring, uint64_t head) const {
+    for (uint64_t tail = ring.tail.load(std::memory_order_relaxed); tail != head; ++tail)
         apply(*std::launder(reinterpret_cast<const engine::RequestRecord*>(ring.at(tail))));
-    ring.tail.store(tail, std::memory_order_release);
+    ring.tail.store(head, std::memory_order_release);
 }
 
 void Recorder::describe(uint64_t container, Observation& out) const {

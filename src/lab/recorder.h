@@ -22,9 +22,9 @@
 
 namespace orrery::lab {
 
-/// Keeps what requests did, in bounded space. Records go into a ring of the calling thread; one
-/// thread takes them from there. Nothing is lost: a thread whose ring is full empties it itself.
-/// While no request comes, nothing runs.
+/// Keeps what requests did, in bounded space. Records go into a ring of the calling thread, which
+/// counts them itself, many at once; one thread takes what is left behind when requests cease.
+/// Nothing is lost. While no request comes, nothing runs.
 class Recorder final : public engine::RequestObserver {
 public:
     struct Limits {
@@ -145,8 +145,14 @@ private:
     Ring& ring_of_thread();
     Ring& make_ring();
     void run();
+    /// What the calling thread's ring holds, `waiting` records; not while another thread is
+    /// counting or has to look at large samples first, if there is room for more.
+    void count_own(Ring& ring, uint64_t waiting);
+    /// A sample says which shape its query has: before the record that counts it.
+    void apply_samples() const;
     void drain() const;
-    void take(Ring& ring) const;
+    /// The records before the one numbered `head`.
+    void take(Ring& ring, uint64_t head) const;
     void apply(const engine::RequestRecord& record) const;
     void apply_sum(const UseSum& sum) const;
     void apply_key(const engine::RequestRecord& record) const;
@@ -198,6 +204,8 @@ private:
 
     mutable std::mutex samples_mutex_;
     mutable std::vector<engine::RequestSample> samples_;
+    mutable std::atomic<bool> samples_waiting_{false};
+    mutable std::atomic<bool> large_sample_waiting_{false};
 
     std::atomic<bool> pending_{false};
     std::mutex wake_mutex_;

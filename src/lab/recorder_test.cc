@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <random>
+#include <thread>
+
+#include "base/check.h"
+#include "query/query.h"
 
 namespace orrery::lab {
 namespace {
@@ -114,7 +119,14 @@ TEST(Recorder, NothingIsLostBetweenThreads) {
                 recorder.observe(r);
             }
         });
+    // Whoever asks takes records, too, and may be in the way of those who count their own.
+    std::atomic<bool> done = false;
+    std::thread asking([&] {
+        while (!done) recorder.pack();
+    });
     for (auto& thread : threads) thread.join();
+    done = true;
+    asking.join();
     uint64_t requests = 0;
     for (const auto& [key, counter] : recorder.counters()) requests += counter.requests;
     EXPECT_EQ(requests, static_cast<uint64_t>(kThreads * kEach));
@@ -124,6 +136,36 @@ TEST(Recorder, NothingIsLostBetweenThreads) {
     ASSERT_EQ(top.keys.size(), 4u);
     for (const auto& key : top.keys) EXPECT_EQ(key.weight, kEach * meter::kUnitsPerRu);
     EXPECT_EQ(top.error_max, 0);
+}
+
+/// A shape is known by its sample, which is given before its first record; whoever asks in between
+/// must not lose the record.
+TEST(Recorder, EveryRunOfAQueryIsCountedFromTheFirst) {
+    ManualClock clock(kStart * 1'000'000);
+    Recorder recorder(clock);
+    std::atomic<bool> done = false;
+    std::thread asking([&] {
+        while (!done) recorder.counters();
+    });
+    constexpr int kShapes = 200;
+    for (int i = 0; i < kShapes; ++i) {
+        const auto compiled = query::compile("SELECT c.p" + std::to_string(i) + " FROM c");
+        CHECK(compiled.ok());
+        RequestRecord query = record(kStart, 0, 3);
+        query.operation = OperationClass::kQuery;
+        query.query_hash = 1000 + static_cast<uint64_t>(i);
+        engine::RequestSample sample;
+        sample.record = query;
+        sample.query = *compiled;
+        recorder.observe_sample(std::move(sample));
+        recorder.observe(query);
+    }
+    done = true;
+    asking.join();
+    Observation seen;
+    recorder.describe(7, seen);
+    EXPECT_EQ(seen.queries.size(), static_cast<size_t>(kShapes));
+    for (const QueryUse& query : seen.queries) EXPECT_EQ(query.runs, 1) << query.text;
 }
 
 /// More places than are added up at once, in any order: every sum comes out as if each record had

@@ -230,15 +230,20 @@ TEST(Concurrency, CachedVersionsAreWhatTheViewShows) {
             const std::string end = prefix_successor(begin);
             for (int pass = 0; pass < 3; ++pass) {
                 const auto cursor = view->scan(storage::Family::kItems, begin, end);
+                std::vector<storage::Docref> docrefs;
+                std::vector<std::string> stored;
                 for (; cursor->valid(); cursor->next()) {
-                    const storage::Docref docref =
-                        storage::keys::decode_item(cursor->key())->docref;
-                    const auto cached = bench.partition->find_version(*view, docref);
-                    if (cached == nullptr) {
-                        bench.partition->offer_version(*view, docref, cursor->value());
+                    docrefs.push_back(storage::keys::decode_item(cursor->key())->docref);
+                    stored.emplace_back(cursor->value());
+                }
+                std::vector<std::shared_ptr<const std::string>> cached(docrefs.size());
+                bench.partition->find_versions(*view, docrefs, cached);
+                for (size_t i = 0; i < docrefs.size(); ++i) {
+                    if (cached[i] == nullptr) {
+                        bench.partition->offer_version(*view, docrefs[i], stored[i]);
                         continue;
                     }
-                    ASSERT_EQ(*cached, cursor->value());
+                    ASSERT_EQ(*cached[i], stored[i]);
                     ++compared;
                 }
             }

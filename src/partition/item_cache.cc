@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -23,6 +24,8 @@ constexpr size_t kShardCount = size_t{1} << kShardBits;
 constexpr size_t kSlotsPerShard = 256;
 /// Node, entries of table and directory, control block; added to the bytes of key and document.
 constexpr uint64_t kEntryOverheadBytes = 224;
+/// Runs of keys may take this part of the memory.
+constexpr uint64_t kRunsPart = 4;
 constexpr size_t kKeyBytesMax = limits::kItemIdBytesMax + 128;
 
 /// The hash table is already keyed by a secret hash.
@@ -122,6 +125,12 @@ struct ItemCache::Directory {
         const auto found = at.entries.find(hash);
         if (found != at.entries.end() && found->second == node.hash) at.entries.erase(found);
     }
+    /// find() of this hash comes soon.
+    void expect(uint64_t hash) {
+        Part& at = part(hash);
+        const std::lock_guard lock(at.mutex);
+        at.entries.prefetch(hash);
+    }
     std::optional<uint64_t> find(uint64_t hash) {
         Part& at = part(hash);
         const std::lock_guard lock(at.mutex);
@@ -140,6 +149,7 @@ struct ItemCache::Shard {
     std::array<Slot, kSlotsPerShard> slots;                                // guarded by mutex
     absl::flat_hash_set<storage::PartitionId> erased;                      // guarded by mutex
     Directory* directory = nullptr;
+    const KeyRunCache* runs = nullptr;
     Node* newest = nullptr;
     Node* oldest = nullptr;
     Node* hand = nullptr;
@@ -161,6 +171,32 @@ struct ItemCache::Shard {
         newest = node;
         bytes += node->bytes;
     }
+    /// expect_node() of this hash comes soon.
+    void expect(uint64_t hash) {
+        const std::lock_guard lock(mutex);
+        table.prefetch(hash);
+    }
+    /// version() of this hash comes soon.
+    void expect_node(uint64_t hash) {
+        const std::lock_guard lock(mutex);
+        __builtin_prefetch(&slots[slot_of(hash)]);
+        const auto found = table.find(hash);
+        if (found == table.end()) return;
+        const auto* node = reinterpret_cast<const char*>(found->second.get());
+        for (size_t at = 0; at < sizeof(Node); at += 64) __builtin_prefetch(node + at, 1);
+    }
+    /// The entry's document if it is that of the docref, as the commit left it; else null.
+    std::shared_ptr<const std::string> version(uint64_t hash, storage::PartitionId partition,
+                                               const storage::Docref& docref, uint64_t commit) {
+        const std::lock_guard lock(mutex);
+        const auto found = table.find(hash);
+        if (found == table.end() || slots[slot_of(hash)].locks != 0) return nullptr;
+        Node& node = *found->second;
+        if (node.item.docref != docref || node.partition() != partition || node.commit > commit)
+            return nullptr;
+        node.visited = true;
+        return node.item.document;
+    }
     void erase(uint64_t hash) {
         const auto found = table.find(hash);
         if (found == table.end()) return;
@@ -168,8 +204,11 @@ struct ItemCache::Shard {
         directory->remove(*found->second);
         table.erase(found);
     }
+    /// What runs leave of it.
+    uint64_t bytes_allowed() const { return bytes_max - runs->bytes() / kShardCount; }
     void evict_to_fit() {
-        while (bytes > bytes_max && oldest != nullptr) {
+        const uint64_t allowed = bytes_allowed();
+        while (bytes > allowed && oldest != nullptr) {
             Node* victim = hand != nullptr ? hand : oldest;
             while (victim->visited) {
                 victim->visited = false;
@@ -184,7 +223,7 @@ struct ItemCache::Shard {
     }
     void put(const FlatKey& key, uint64_t commit, StoredItem item) {
         const uint64_t size = key.bytes().size() + item.document->size() + kEntryOverheadBytes;
-        if (item.document->size() > kItemBytesMax || size > bytes_max) {
+        if (item.document->size() > kItemBytesMax || size > bytes_allowed()) {
             erase(key.hash());
             return;
         }
@@ -211,10 +250,13 @@ struct ItemCache::Shard {
 };
 
 ItemCache::ItemCache(uint64_t bytes_max)
-    : directory_(std::make_unique<Directory>()), shards_(std::make_unique<Shard[]>(kShardCount)) {
+    : runs_(bytes_max / kRunsPart),
+      directory_(std::make_unique<Directory>()),
+      shards_(std::make_unique<Shard[]>(kShardCount)) {
     for (size_t i = 0; i < kShardCount; ++i) {
         shards_[i].bytes_max = bytes_max / kShardCount;
         shards_[i].directory = directory_.get();
+        shards_[i].runs = &runs_;
     }
 }
 
@@ -236,20 +278,41 @@ std::optional<StoredItem> ItemCache::find(const Key& key) {
     return found->second->item;
 }
 
-std::shared_ptr<const std::string> ItemCache::find_version(storage::PartitionId partition,
-                                                           const storage::Docref& docref,
-                                                           uint64_t commit) {
-    const std::optional<uint64_t> hash = directory_->find(docref_hash(partition, docref));
-    if (!hash) return nullptr;
-    Shard& shard = shards_[*hash >> (64 - kShardBits)];
-    const std::lock_guard lock(shard.mutex);
-    const auto found = shard.table.find(*hash);
-    if (found == shard.table.end() || shard.slots[slot_of(*hash)].locks != 0) return nullptr;
-    Node& node = *found->second;
-    if (node.item.docref != docref || node.partition() != partition || node.commit > commit)
-        return nullptr;
-    node.visited = true;
-    return node.item.document;
+void ItemCache::find_versions(storage::PartitionId partition,
+                              std::span<const storage::Docref> docrefs, uint64_t commit,
+                              std::span<std::shared_ptr<const std::string>> out) {
+    // Each step asks for the memory that the next one needs, for all of a group, so that the group
+    // waits once and not each item for itself. Between steps no lock is held: every step finds
+    // again what it uses, and an address that is merely asked for may be stale.
+    constexpr size_t kGroup = 16;
+    std::array<uint64_t, kGroup> hashes;
+    while (docrefs.size() > kGroup) {
+        find_versions(partition, docrefs.first(kGroup), commit, out.first(kGroup));
+        docrefs = docrefs.subspan(kGroup);
+        out = out.subspan(kGroup);
+    }
+    const size_t count = docrefs.size();
+    for (size_t i = 0; i < count; ++i) {
+        hashes[i] = docref_hash(partition, docrefs[i]);
+        if (count > 1) directory_->expect(hashes[i]);
+    }
+    std::bitset<kGroup> known;
+    for (size_t i = 0; i < count; ++i) {
+        const std::optional<uint64_t> hash = directory_->find(hashes[i]);
+        known[i] = hash.has_value();
+        if (!hash) continue;
+        hashes[i] = *hash;
+        if (count > 1) shards_[*hash >> (64 - kShardBits)].expect(*hash);
+    }
+    if (count > 1)
+        for (size_t i = 0; i < count; ++i)
+            if (known[i]) shards_[hashes[i] >> (64 - kShardBits)].expect_node(hashes[i]);
+    for (size_t i = 0; i < count; ++i)
+        out[i] = known[i] ? shards_[hashes[i] >> (64 - kShardBits)].version(hashes[i], partition,
+                                                                            docrefs[i], commit)
+                          : nullptr;
+    for (size_t i = 0; i < count; ++i)
+        if (out[i] != nullptr) __builtin_prefetch(out[i]->data());
 }
 
 bool ItemCache::wants(storage::PartitionId partition, const storage::Docref& docref) {
@@ -281,6 +344,7 @@ void ItemCache::insert_if(const Key& key, uint64_t commit, StoredItem item) {
 }
 
 void ItemCache::lock(const Key& key) {
+    runs_.lock({key.partition, key.epk});
     const FlatKey flat(key);
     if (!flat.fits()) return;
     Shard& shard = shards_[flat.shard()];
@@ -289,6 +353,7 @@ void ItemCache::lock(const Key& key) {
 }
 
 void ItemCache::install(const Key& key, uint64_t commit, StoredItem item) {
+    runs_.unlock({key.partition, key.epk}, commit);
     const FlatKey flat(key);
     if (!flat.fits()) return;
     Shard& shard = shards_[flat.shard()];
@@ -304,6 +369,7 @@ void ItemCache::install(const Key& key, uint64_t commit, StoredItem item) {
 }
 
 void ItemCache::erase_partition(storage::PartitionId partition) {
+    runs_.erase_partition(partition);
     for (size_t i = 0; i < kShardCount; ++i) {
         Shard& shard = shards_[i];
         const std::lock_guard lock(shard.mutex);
@@ -317,6 +383,7 @@ void ItemCache::erase_partition(storage::PartitionId partition) {
 
 ItemCache::Statistics ItemCache::statistics() const {
     Statistics sum;
+    sum.bytes = runs_.bytes();
     for (size_t i = 0; i < kShardCount; ++i) {
         const Shard& shard = shards_[i];
         const std::lock_guard lock(shard.mutex);

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "partition/key_run_cache.h"
 #include "partition/operation.h"
 #include "storage/keys.h"
 
@@ -30,14 +32,14 @@ public:
 
     /// The newest published version.
     std::optional<StoredItem> find(const Key& key);
-    /// The stored bytes of an item that the index names, as a view of this commit number shows
-    /// them. Null: not here.
-    std::shared_ptr<const std::string> find_version(storage::PartitionId partition,
-                                                    const storage::Docref& docref, uint64_t commit);
+    /// The stored bytes of items that the index names, as a view of this commit number shows them.
+    /// Null: not here. `out` is as long as `docrefs`.
+    void find_versions(storage::PartitionId partition, std::span<const storage::Docref> docrefs,
+                       uint64_t commit, std::span<std::shared_ptr<const std::string>> out);
 
     /// An item as a view shows it. Loses against what was committed after that view.
     void insert_if(const Key& key, uint64_t commit, StoredItem item);
-    /// Of find_version()'s misses, those that are worth an insert_if(): an item is when it was
+    /// Of find_versions()'s misses, those that are worth an insert_if(): an item is when it was
     /// missed lately, so that what is read once displaces nothing.
     bool wants(storage::PartitionId partition, const storage::Docref& docref);
 
@@ -49,10 +51,14 @@ public:
 
     void erase_partition(storage::PartitionId partition);
 
+    /// Runs of keys. They take their memory from this cache's, a quarter of it at most; lock() and
+    /// install() tell them what changes.
+    KeyRunCache& key_runs() { return runs_; }
+
     struct Statistics {
         uint64_t hits = 0;
         uint64_t misses = 0;
-        uint64_t bytes = 0;
+        uint64_t bytes = 0;  ///< those of runs included
         uint64_t entries = 0;
     };
     Statistics statistics() const;
@@ -63,6 +69,7 @@ public:
 private:
     struct Shard;
     struct Directory;
+    KeyRunCache runs_;
     std::unique_ptr<Directory> directory_;  ///< its locks are taken under those of the shards
     std::unique_ptr<Shard[]> shards_;
 };

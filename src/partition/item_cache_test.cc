@@ -7,6 +7,13 @@
 namespace orrery::partition {
 namespace {
 
+std::shared_ptr<const std::string> find_version(ItemCache& cache, storage::PartitionId partition,
+                                                const storage::Docref& docref, uint64_t commit) {
+    std::shared_ptr<const std::string> out;
+    cache.find_versions(partition, {&docref, 1}, commit, {&out, 1});
+    return out;
+}
+
 StoredItem item(std::string bytes) {
     return {std::make_shared<const std::string>(std::move(bytes)), storage::Docref("12345678", 1)};
 }
@@ -101,37 +108,37 @@ TEST(ItemCache, VersionsForViews) {
     ItemCache cache(1 << 20);
     const storage::Docref docref("12345678", 1);
     const ItemCache::Key key{1, "e", "i"};
-    EXPECT_EQ(cache.find_version(1, docref, 10), nullptr);
+    EXPECT_EQ(find_version(cache, 1, docref, 10), nullptr);
     cache.insert_if(key, 10, item("v10"));
-    ASSERT_NE(cache.find_version(1, docref, 10), nullptr);
-    EXPECT_EQ(*cache.find_version(1, docref, 12), "v10");
-    EXPECT_EQ(cache.find_version(1, docref, 9), nullptr) << "an older view may show another one";
-    EXPECT_EQ(cache.find_version(2, docref, 10), nullptr);
-    EXPECT_EQ(cache.find_version(1, storage::Docref("12345678", 2), 10), nullptr);
+    ASSERT_NE(find_version(cache, 1, docref, 10), nullptr);
+    EXPECT_EQ(*find_version(cache, 1, docref, 12), "v10");
+    EXPECT_EQ(find_version(cache, 1, docref, 9), nullptr) << "an older view may show another one";
+    EXPECT_EQ(find_version(cache, 2, docref, 10), nullptr);
+    EXPECT_EQ(find_version(cache, 1, storage::Docref("12345678", 2), 10), nullptr);
 
     cache.lock(key);
-    EXPECT_EQ(cache.find_version(1, docref, 12), nullptr) << "nobody knows yet";
+    EXPECT_EQ(find_version(cache, 1, docref, 12), nullptr) << "nobody knows yet";
     cache.install(key, 20, item("v20"));
-    EXPECT_EQ(cache.find_version(1, docref, 19), nullptr);
-    EXPECT_EQ(*cache.find_version(1, docref, 20), "v20");
+    EXPECT_EQ(find_version(cache, 1, docref, 19), nullptr);
+    EXPECT_EQ(*find_version(cache, 1, docref, 20), "v20");
 
     // Deleted, and made again under the same id: another item.
     cache.lock(key);
     cache.install(key, 21, {});
-    EXPECT_EQ(cache.find_version(1, docref, 21), nullptr);
+    EXPECT_EQ(find_version(cache, 1, docref, 21), nullptr);
     StoredItem again = item("again");
     again.docref = storage::Docref("12345678", 2);
     cache.lock(key);
     cache.install(key, 22, again);
-    EXPECT_EQ(cache.find_version(1, docref, 22), nullptr);
-    EXPECT_EQ(*cache.find_version(1, again.docref, 22), "again");
+    EXPECT_EQ(find_version(cache, 1, docref, 22), nullptr);
+    EXPECT_EQ(*find_version(cache, 1, again.docref, 22), "again");
     again.docref = storage::Docref("12345678", 3);
     cache.lock(key);
     cache.install(key, 23, again);
-    EXPECT_EQ(cache.find_version(1, storage::Docref("12345678", 2), 23), nullptr);
-    EXPECT_NE(cache.find_version(1, again.docref, 23), nullptr);
+    EXPECT_EQ(find_version(cache, 1, storage::Docref("12345678", 2), 23), nullptr);
+    EXPECT_NE(find_version(cache, 1, again.docref, 23), nullptr);
     cache.erase_partition(1);
-    EXPECT_EQ(cache.find_version(1, again.docref, 23), nullptr);
+    EXPECT_EQ(find_version(cache, 1, again.docref, 23), nullptr);
 }
 
 TEST(ItemCache, VersionsAreWantedWhenMissedAgain) {
@@ -155,6 +162,30 @@ TEST(ItemCache, ErasePartition) {
     cache.insert_if({1, "e", "i"}, 100, item("x"));
     EXPECT_FALSE(cache.find({1, "e", "i"}));
     EXPECT_TRUE(cache.find({2, "e", "i"}));
+}
+
+/// More than are looked for at once, some of which are not there.
+TEST(ItemCache, ManyVersionsAreFoundLikeOne) {
+    ItemCache cache(64 << 20);
+    std::vector<storage::Docref> docrefs;
+    for (uint64_t i = 0; i < 1000; ++i) {
+        docrefs.emplace_back("12345678", i);
+        if (i % 3 == 0) continue;
+        StoredItem item;
+        item.document = std::make_shared<const std::string>("v" + std::to_string(i));
+        item.docref = docrefs.back();
+        cache.insert_if({1, "e", "id" + std::to_string(i)}, 10 + i % 2, std::move(item));
+    }
+    for (const size_t count : {0, 1, 15, 16, 17, 100, 1000}) {
+        std::vector<std::shared_ptr<const std::string>> out(count);
+        cache.find_versions(1, std::span(docrefs).first(count), 10, out);
+        for (size_t i = 0; i < count; ++i) {
+            ASSERT_EQ(out[i] != nullptr, i % 3 != 0 && i % 2 == 0) << i;
+            if (out[i] != nullptr) {
+                EXPECT_EQ(*out[i], "v" + std::to_string(i));
+            }
+        }
+    }
 }
 
 }  // namespace

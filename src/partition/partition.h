@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "base/status.h"
 #include "base/worker_pool.h"
 #include "index/geometry.h"
+#include "index/key_run.h"
 #include "index/policy.h"
 #include "partition/changes.h"
 #include "partition/item_cache.h"
@@ -126,14 +128,24 @@ public:
     virtual OperationResult read(std::string_view epk, std::string_view id,
                                  std::string_view if_none_match) = 0;
 
-    /// The stored bytes of an item that the index names, if the cache has what the view shows.
-    /// Null: read the view. Never blocks.
-    virtual std::shared_ptr<const std::string> find_version(
-        const storage::View& view, const storage::Docref& docref) const = 0;
-    /// What the view shows of an item that find_version() did not have. Kept if it is asked for
+    /// The stored bytes of items that the index names, where the cache has what the view shows.
+    /// Null: read the view. `out` is as long as `docrefs`. Never blocks.
+    virtual void find_versions(const storage::View& view, std::span<const storage::Docref> docrefs,
+                               std::span<std::shared_ptr<const std::string>> out) const = 0;
+    /// What the view shows of an item that find_versions() did not have. Kept if it is asked for
     /// repeatedly.
     virtual void offer_version(const storage::View& view, const storage::Docref& docref,
                                std::string_view document) const = 0;
+
+    /// What the items of one key have at a path (members only), if memory has it as the view shows
+    /// it. Null: build_key_runs(). Keys of one level. Never blocks.
+    virtual index::KeyRunPtr find_key_run(const storage::View& view, std::string_view epk,
+                                          uint64_t path_hash) const = 0;
+    /// The same for several paths, from one pass over the key's items. Kept if asked for
+    /// repeatedly. The paths lead to what items store, not to system or computed properties.
+    virtual Result<std::vector<index::KeyRunPtr>> build_key_runs(
+        const storage::View& view, std::string_view epk,
+        const std::vector<std::vector<index::PathStep>>& paths) const = 0;
 
     /// Executes a transaction. `done` is called once, on any thread (also on the caller's). Cheap
     /// preparation (a create) runs on the caller's thread; what needs the disk moves to the

@@ -103,7 +103,7 @@ struct Expr {
     std::span<const Expr* const> args;
     std::span<const std::string_view> names;
     std::span<const Step> steps;
-    const Query* query = nullptr;
+    const Query* query = nullptr;  ///< of kSubquery and the kinds behind it, and only of them
 };
 
 /// A source of FROM: a path, a subquery, or (after IN) a call.

@@ -96,18 +96,12 @@ private:
     }
 
     void expr(const Expr& e) {
+        if (e.query != nullptr) return refuse(e.range, "A subquery");
         switch (e.kind) {
             case ExprKind::kParameter:
                 return refuse(e.range, fmt::format("The parameter '{}'", e.name));
             case ExprKind::kUdfCall:
                 return refuse(e.range, "A user-defined function");
-            case ExprKind::kSubquery:
-            case ExprKind::kExists:
-            case ExprKind::kArrayOf:
-            case ExprKind::kAll:
-            case ExprKind::kFirst:
-            case ExprKind::kLast:
-                return refuse(e.range, "A subquery");
             case ExprKind::kCall:
                 call(e);
                 break;

@@ -7,6 +7,7 @@
 
 #include "base/encoding.h"
 #include "query/binder.h"
+#include "query/detail/filter_names.h"
 #include "query/limits.h"
 #include "query/text.h"
 #include "query/values.h"
@@ -290,20 +291,9 @@ private:
 
     /// Which component of the key an expression is.
     std::optional<size_t> level_of(const Expr& e) const {
-        if (e.kind != ExprKind::kPath || e.args[0]->kind != ExprKind::kIdentifier ||
-            e.args[0]->name != query_.item_alias())
-            return std::nullopt;
-        if (query_.find_computed(e.steps[0].name) != nullptr) return std::nullopt;
         for (size_t i = 0; i < definition_.member_paths.size(); ++i)
-            if (is_path(e, definition_.member_paths[i])) return i;
+            if (detail::is_stored_member(query_, e, definition_.member_paths[i])) return i;
         return std::nullopt;
-    }
-
-    static bool is_path(const Expr& e, const json::MemberPath& names) {
-        if (e.steps.size() != names.size()) return false;
-        for (size_t i = 0; i < names.size(); ++i)
-            if (!e.steps[i].is_name() || e.steps[i].name != names[i]) return false;
-        return true;
     }
 
     const CompiledQuery& query_;

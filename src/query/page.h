@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "partition/partition.h"
 #include "query/query.h"
+#include "query/row_texts.h"
 #include "storage/store.h"
 
 /// Queries over the items of partitions: one page at a time, on the index where it serves.
@@ -34,6 +35,7 @@ struct PageRequest {
     const Clock& clock;
     std::string position;  ///< PageAnswer::position of the page before; empty: the first page
     uint32_t rows_max = 100;
+    std::string front;  ///< what the text of all rows is to begin with
     uint64_t bytes_max = 4ULL << 20;
     int64_t deadline_us = 0;  ///< monotonic; later the page ends with what it has
     std::function<bool()> cancelled;
@@ -73,8 +75,8 @@ struct IndexUse {
 };
 
 struct PageAnswer {
-    std::vector<std::string> rows;  ///< JSON texts
-    std::string position;           ///< empty: there is no more
+    RowTexts rows;
+    std::string position;  ///< empty: there is no more
     std::vector<PartitionWork> work;
     uint64_t retrieved_items = 0;
     uint64_t retrieved_bytes = 0;

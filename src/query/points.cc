@@ -1,5 +1,6 @@
 #include <unordered_map>
 
+#include "query/detail/filter_names.h"
 #include "query/limits.h"
 #include "query/query.h"
 
@@ -129,20 +130,16 @@ private:
 
     /// `path` = value. An impossible value gives no pins at all: nothing can match.
     Pins pin(const Expr& path, const Value& value) const {
-        if (path.kind != ExprKind::kPath || path.args[0]->kind != ExprKind::kIdentifier ||
-            path.args[0]->name != query_.item_alias())
-            return std::nullopt;
-        if (query_.find_computed(path.steps[0].name) != nullptr) return std::nullopt;
         Pin out;
         out.key.resize(key_paths_.size());
         bool found = false;
-        if (is_path(path, {"id"})) {
+        if (detail::is_stored_member(query_, path, {"id"})) {
             if (!value.is_string()) return std::vector<Pin>();
             out.id = value;
             found = true;
         }
         for (size_t i = 0; i < key_paths_.size(); ++i) {
-            if (!is_path(path, key_paths_[i])) continue;
+            if (!detail::is_stored_member(query_, path, key_paths_[i])) continue;
             // Arrays and objects as key values do not stand for themselves.
             if (!value.is_scalar()) return value.is_undefined() ? Pins(std::vector<Pin>()) : Pins();
             out.key[i] = value;
@@ -150,13 +147,6 @@ private:
         }
         if (!found) return std::nullopt;
         return std::vector<Pin>{std::move(out)};
-    }
-
-    static bool is_path(const Expr& path, const json::MemberPath& names) {
-        if (path.steps.size() != names.size()) return false;
-        for (size_t i = 0; i < names.size(); ++i)
-            if (!path.steps[i].is_name() || path.steps[i].name != names[i]) return false;
-        return true;
     }
 
     const CompiledQuery& query_;

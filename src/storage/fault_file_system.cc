@@ -4,6 +4,7 @@
 #include <rocksdb/file_system.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <random>
@@ -30,6 +31,8 @@ struct FaultState {
     std::mutex mutex;
     bool power_off = false;
     bool failing = false;
+    bool holding_tables = false;
+    std::condition_variable tables_released;
     bool limited = false;
     uint64_t free_bytes = 0;
     std::map<std::string, std::shared_ptr<File>> files;
@@ -68,7 +71,7 @@ public:
         }
         if (state_->limited) state_->free_bytes -= fitting.size();
         if (!fitting.empty()) {
-            const IOStatus appended = FSWritableFileOwnerWrapper::Append(fitting, options, debug);
+            IOStatus appended = FSWritableFileOwnerWrapper::Append(fitting, options, debug);
             if (!appended.ok()) return appended;
             record_->written += fitting.size();
         }
@@ -80,7 +83,7 @@ public:
     }
     IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* debug) override {
         const std::lock_guard lock(state_->mutex);
-        const IOStatus status = state_->check_locked();
+        IOStatus status = state_->check_locked();
         if (!status.ok()) return status;
         record_->written = std::min(record_->written, size);
         record_->synced = std::min(record_->synced, size);
@@ -119,6 +122,10 @@ public:
     IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
                              std::unique_ptr<rocksdb::FSWritableFile>* result,
                              IODebugContext* debug) override {
+        if (path.ends_with(".sst")) {
+            std::unique_lock lock(state_->mutex);
+            state_->tables_released.wait(lock, [this] { return !state_->holding_tables; });
+        }
         IOStatus status = state_->check();
         if (!status.ok()) return status;
         std::unique_ptr<rocksdb::FSWritableFile> file;
@@ -299,6 +306,12 @@ void FaultFileSystem::unlimited_space() {
 void FaultFileSystem::fail_writes(bool fail) {
     const std::lock_guard lock(wrapper_->state().mutex);
     wrapper_->state().failing = fail;
+}
+
+void FaultFileSystem::hold_tables(bool hold) {
+    const std::lock_guard lock(wrapper_->state().mutex);
+    wrapper_->state().holding_tables = hold;
+    wrapper_->state().tables_released.notify_all();
 }
 
 std::string FaultFileSystem::read(const std::string& path) const {

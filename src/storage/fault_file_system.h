@@ -38,6 +38,8 @@ public:
     void unlimited_space();
     /// Every write or sync fails with an input/output error while set.
     void fail_writes(bool fail);
+    /// No new table file is begun while set: who wants one waits.
+    void hold_tables(bool hold);
 
     // Straight to the files below, for tests that damage them.
     std::string read(const std::string& path) const;

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "storage/bulk_load.h"
@@ -103,6 +105,24 @@ TEST(StoreFaults, FailingDiskDuringAnIndexTable) {
     EXPECT_TRUE(store->view()->scan(Family::kIndex, "", "")->valid());  // still in memory
     EXPECT_FALSE(put(*store, "a", "b").ok());
     faults.fail_writes(false);
+}
+
+TEST(StoreFaults, FlushWaitsWhereADiskTooSlowHoldsWritesBack) {
+    FaultFileSystem faults;
+    auto store = open_started(options_on(faults));
+    faults.hold_tables(true);
+    // RocksDB stops writes when three memtables of a family wait for the disk.
+    std::vector<std::future<Status>> flushes;
+    for (int i = 0; i < 4; ++i) {
+        if (i < 3) ASSERT_TRUE(put(*store, "key" + std::to_string(i), "value").ok());
+        flushes.push_back(std::async(std::launch::async, [&] { return store->flush(); }));
+        EXPECT_EQ(flushes.back().wait_for(std::chrono::milliseconds(50)),
+                  std::future_status::timeout);
+    }
+    faults.hold_tables(false);
+    for (std::future<Status>& flush : flushes) EXPECT_TRUE(flush.get().ok());
+    EXPECT_TRUE(store->health().ok());
+    EXPECT_TRUE(put(*store, "after", "value").ok());
 }
 
 TEST(StoreFaults, DamageInTheMiddleOfTheLogIsRefused) {

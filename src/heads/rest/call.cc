@@ -34,7 +34,7 @@ void append_duration(std::string& out, int64_t us) {
         out.push_back(static_cast<char>('0' + rest / unit % 10));
 }
 
-void add_common(const Call& call, const Answer& answer) {
+void add_common(const Call& call, const Answer& answer, int64_t duration_us) {
     auto& head = call.response().head;
     head.reserve(kHeadBytes);
     head += kFixedHeaders;
@@ -47,7 +47,7 @@ void add_common(const Call& call, const Answer& answer) {
         append(head, {"content-location: ", call.request().tls ? "https://" : "http://", host,
                       target.substr(0, target.find('?')), "\r\n"});
     head += "x-ms-request-duration-ms: ";
-    append_duration(head, call.engine.clock().monotonic_us() - call.started_us);
+    append_duration(head, duration_us);
     head += "\r\n";
 }
 
@@ -179,7 +179,8 @@ void reply_prepared(const CallPtr& call, const Answer& given) {
     }
     const Answer& answer = twice ? doubled : given;
     if (metadata && answer.status != 429) call->engine.settle_metadata(answer.charge);
-    add_common(*call, answer);
+    const int64_t duration_us = call->engine.clock().monotonic_us() - call->started_us;
+    add_common(*call, answer, duration_us);
     if (call->bill) explain(*call, answer);
     if (call->container) add_container(*call, answer);
     if (!answer.etag.empty()) append(response.head, {"etag: \"", answer.etag, "\"\r\n"});
@@ -188,7 +189,7 @@ void reply_prepared(const CallPtr& call, const Answer& given) {
         response.add_header("x-ms-item-count", static_cast<int64_t>(*answer.item_count));
     if (!response.body.empty())
         append(response.head, {"Content-Type: ", answer.content_type, "\r\n"});
-    if (call->recorder != nullptr) record_request(*call, answer);
+    if (call->recorder != nullptr) record_request(*call, answer, duration_us);
     net::HttpExchange::send(std::move(call->exchange));
 }
 
@@ -248,19 +249,27 @@ void reply_error(const CallPtr& call, const Error& error, const Answer& given) {
           error_body(error, call->activity_id, is_valid_utf8(target) ? target : "(not UTF-8)"));
 }
 
+std::string feed_front(std::string_view parent_rid, std::string_view array_name) {
+    std::string front;
+    append(front, {"{\"_rid\":\"", parent_rid, "\",\"", array_name, "\":["});
+    return front;
+}
+
+std::string feed_back(size_t count) {
+    return "],\"_count\":" + std::to_string(count) + "}";
+}
+
 std::string feed_body(std::string_view parent_rid, std::string_view array_name,
                       const std::vector<std::string>& resources) {
     size_t size = 64 + parent_rid.size() + array_name.size();
     for (const auto& resource : resources) size += resource.size() + 1;
-    std::string body;
+    std::string body = feed_front(parent_rid, array_name);
     body.reserve(size);
-    append(body, {"{\"_rid\":\"", parent_rid, "\",\"", array_name, "\":["});
     for (size_t i = 0; i < resources.size(); ++i) {
         if (i > 0) body.push_back(',');
         body += resources[i];
     }
-    append(body, {"],\"_count\":", std::to_string(resources.size()), "}"});
-    return body;
+    return body += feed_back(resources.size());
 }
 
 }  // namespace orrery::rest

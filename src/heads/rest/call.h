@@ -96,7 +96,10 @@ void reply_error(const CallPtr& call, const Error& error, const Answer& answer);
 /// The JSON of an error, as every SDK expects it.
 std::string error_body(const Error& error, std::string_view activity_id, std::string_view target);
 
-/// {"_rid":"…","<array_name>":[…],"_count":n}
+/// What comes before and behind the elements in {"_rid":"…","<array_name>":[…],"_count":n}.
+std::string feed_front(std::string_view parent_rid, std::string_view array_name);
+std::string feed_back(size_t count);
+/// The whole.
 std::string feed_body(std::string_view parent_rid, std::string_view array_name,
                       const std::vector<std::string>& resources);
 

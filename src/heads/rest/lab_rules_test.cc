@@ -1,115 +1,14 @@
-// Design rules from requests: a workload with the flaw is found, the same without it is not.
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <set>
-
-#include "base/encoding.h"
-#include "heads/rest/rest_test_support.h"
-#include "json/parse.h"
+// Design rules about data and queries, from requests: a workload with the flaw is found, the same
+// without it is not.
+#include "heads/rest/lab_rules_test_support.h"
 
 namespace orrery::rest {
 namespace {
 
 using testing_support::Headers;
+using testing_support::kHour;
+using testing_support::LabRules;
 using testing_support::Reply;
-using testing_support::TestServer;
-
-constexpr int64_t kStart = 1'700'000'040;
-constexpr int64_t kHour = 3600;
-constexpr int64_t kDay = 24 * kHour;
-
-/// A server with one database, and containers as tests make them.
-class LabRules : public ::testing::Test {
-protected:
-    explicit LabRules(const engine::AccountSettings& settings =
-                          engine::testing_support::TestEngine::unthrottled())
-        : server_(kStart, settings) {
-        EXPECT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
-    }
-
-    void make(const std::string& id, const std::string& paths, const std::string& throughput,
-              const std::string& more = {}) {
-        const bool several = paths.find(',') != std::string::npos;
-        const Reply made = server_.send(
-            "POST", "/dbs/d/colls", {{"x-ms-offer-throughput", throughput}},
-            fmt::format(
-                R"({{"id":"{}","partitionKey":{{"paths":[{}],"kind":"{}","version":2}}{}}})", id,
-                paths, several ? "MultiHash" : "Hash", more));
-        ASSERT_EQ(made.status, 201) << made.body;
-    }
-    static Headers key_header(const std::string& key) {
-        return {{"x-ms-documentdb-partitionkey", key}};
-    }
-    /// `key`: the JSON array of the header. `members`: of the item, its key included.
-    /// Returns the charge.
-    double write(const std::string& container, const std::string& key, const std::string& id,
-                 const std::string& members, bool upsert = false) {
-        Headers headers = key_header(key);
-        if (upsert) headers.emplace_back("x-ms-documentdb-is-upsert", "true");
-        const Reply reply = server_.send("POST", "/dbs/d/colls/" + container + "/docs", headers,
-                                         fmt::format(R"({{"id":"{}",{}}})", id, members));
-        EXPECT_TRUE(reply.status == 200 || reply.status == 201) << reply.body;
-        return std::stod("0" + reply.header("x-ms-request-charge"));
-    }
-    /// An item whose key is /pk.
-    double put(const std::string& container, const std::string& pk, const std::string& id,
-               const std::string& more = {}, bool upsert = false) {
-        return write(container, fmt::format(R"(["{}"])", pk), id,
-                     fmt::format(R"("pk":"{}"{}{})", pk, more.empty() ? "" : ",", more), upsert);
-    }
-    /// Writes one item again until so much is charged, all within one second.
-    void spend(const std::string& container, double ru) {
-        const std::string text(60'000, 'x');
-        for (double charged = 0; charged < ru;) {
-            const double more = put(container, "a", "1", fmt::format(R"("text":"{}")", text), true);
-            ASSERT_GT(more, 0);
-            charged += more;
-        }
-    }
-    void read(const std::string& container, const std::string& pk, const std::string& id) {
-        const Reply reply = server_.send("GET", "/dbs/d/colls/" + container + "/docs/" + id,
-                                         key_header(fmt::format(R"(["{}"])", pk)));
-        ASSERT_EQ(reply.status, 200) << reply.body;
-    }
-    Reply query(const std::string& container, const std::string& text, const std::string& pk = {},
-                Headers headers = {}) {
-        headers.emplace_back("x-ms-documentdb-isquery", "true");
-        headers.emplace_back("content-type", "application/query+json");
-        headers.emplace_back("x-ms-documentdb-query-enablecrosspartition", "true");
-        if (!pk.empty()) headers.emplace_back(key_header(fmt::format(R"(["{}"])", pk))[0]);
-        Reply reply = server_.send("POST", "/dbs/d/colls/" + container + "/docs", headers,
-                                   fmt::format(R"({{"query":"{}"}})", text));
-        EXPECT_EQ(reply.status, 200) << reply.body;
-        return reply;
-    }
-    /// Numbers of the rules that have found anything in the container.
-    std::set<int64_t> found(const std::string& container) {
-        const Reply reply =
-            server_.send("GET", "/_orrery/containers/d/" + container + "/lab/report");
-        EXPECT_EQ(reply.status, 200) << reply.body;
-        json::Arena arena;
-        const auto report = json::parse(reply.body, arena);
-        std::set<int64_t> out;
-        if (!report.ok()) return out;
-        for (const auto& one :
-             report->member("containers").elements()[0].member("findings").elements())
-            out.insert(one.member("rule").as_int64());
-        return out;
-    }
-    bool finds(const std::string& container, int64_t rule) {
-        return found(container).contains(rule);
-    }
-    /// A GUID, different for each number.
-    static std::string guid(int number) {
-        const uint64_t mixed = static_cast<uint64_t>(number + 1) * 0x9E3779B97F4A7C15ULL;
-        return fmt::format("{:08x}-{:04x}-4{:03x}-9{:03x}-{:012x}", mixed >> 32,
-                           mixed >> 16 & 0xFFFF, mixed & 0xFFF, mixed >> 8 & 0xFFF,
-                           mixed >> 7 & 0xFFFFFFFFFFFF);
-    }
-
-    TestServer server_;
-};
 
 /// What an application does that knows its data model. No rule has anything to say.
 TEST_F(LabRules, AGoodDesignIsLeftAlone) {
@@ -268,6 +167,35 @@ TEST_F(LabRules, AnItemThatIsWrittenAgainAndAgain) {  // 11, 12 and 35
     }
 }
 
+/// The same by requests whose path does not name the item.
+TEST_F(LabRules, AnItemThatIsUpsertedAgainAndAgain) {  // 12 and 35
+    for (const std::string name : {"upserts", "batches"}) make(name, R"("/pk")", "400");
+    const std::string body(10'000, 'x');
+    for (int i = 0; i < 120; ++i) {
+        const std::string page =
+            fmt::format(R"({{"id":"page","pk":"a","views":{},"body":"{}"}})", i, body);
+        Headers headers = key_header(R"(["a"])");
+        headers.emplace_back("x-ms-cosmos-is-batch-request", "true");
+        headers.emplace_back("x-ms-cosmos-batch-atomic", "true");
+        const Reply batch =
+            server_.send("POST", "/dbs/d/colls/batches/docs", headers,
+                         R"([{"operationType":"Upsert","resourceBody":)" + page + "}]");
+        ASSERT_EQ(batch.status, 200) << batch.body;
+        headers = key_header(R"(["a"])");
+        headers.emplace_back("x-ms-documentdb-is-upsert", "true");
+        const bool late = i > 0 && i % 4 == 0;
+        if (late) headers.emplace_back("if-match", "\"stale\"");
+        ASSERT_EQ(server_.send("POST", "/dbs/d/colls/upserts/docs", headers, page).status,
+                  late    ? 412
+                  : i > 0 ? 200
+                          : 201);
+    }
+    EXPECT_TRUE(finds("upserts", 12));
+    EXPECT_TRUE(finds("upserts", 35));
+    EXPECT_TRUE(finds("batches", 12));
+    EXPECT_FALSE(finds("batches", 35));
+}
+
 TEST_F(LabRules, WhatIsIndexedAndWhatIsAskedFor) {  // 15, 16, 17 and 18
     make(
         "bad", R"("/pk")", "400",
@@ -354,144 +282,6 @@ TEST_F(LabRules, PagesThatAreTooLargeAndTooSmall) {  // 22 and 24
         EXPECT_TRUE(finds("bad", rule)) << rule;
         EXPECT_FALSE(finds("good", rule)) << rule;
     }
-}
-
-TEST_F(LabRules, ThroughputOfAWeek) {  // 26 and 28
-    make("large", R"("/pk")", "5000");
-    make("small", R"("/pk")", "400");
-    const Reply made =
-        server_.send("POST", "/dbs/d/colls",
-                     {{"x-ms-cosmos-offer-autopilot-settings", R"({"maxThroughput":1000})"}},
-                     R"({"id":"steady","partitionKey":{"paths":["/pk"],"version":2}})");
-    ASSERT_EQ(made.status, 201) << made.body;
-    for (int hour = 0; hour < 8 * 24; ++hour) {
-        spend("steady", 800);
-        put("large", "a", "1", {}, true);
-        spend("small", 200);
-        server_.clock().advance_seconds(kHour);
-    }
-    EXPECT_TRUE(finds("large", 26));
-    EXPECT_FALSE(finds("small", 26));
-    EXPECT_TRUE(finds("steady", 28));
-    EXPECT_FALSE(finds("large", 28));
-}
-
-TEST_F(LabRules, OneOfThoseThatShareNeedsMostOfIt) {  // 29
-    ASSERT_EQ(
-        server_.send("POST", "/dbs", {{"x-ms-offer-throughput", "1000"}}, R"({"id":"shared"})")
-            .status,
-        201);
-    for (const std::string name : {"greedy", "modest"})
-        ASSERT_EQ(
-            server_
-                .send("POST", "/dbs/shared/colls", {},
-                      fmt::format(R"({{"id":"{}","partitionKey":{{"paths":["/pk"],"version":2}}}})",
-                                  name))
-                .status,
-            201);
-    const auto judged = [&](const std::string& name) {
-        return server_.send("GET", "/_orrery/containers/shared/" + name + "/lab/report")
-                   .body.find("\"rule\":29") != std::string::npos;
-    };
-    for (int i = 0; i < 150; ++i)
-        ASSERT_EQ(server_
-                      .send("POST", "/dbs/shared/colls/greedy/docs", key_header(R"(["a"])"),
-                            fmt::format(R"({{"id":"{}","pk":"a","n":1}})", i))
-                      .status,
-                  201);
-    EXPECT_TRUE(judged("greedy"));
-    EXPECT_FALSE(judged("modest"));
-}
-
-TEST_F(LabRules, DataThatNobodyWantsAnyMore) {  // 33 and 34
-    make("log", R"("/pk")", "400");
-    make("expiring", R"("/pk")", "400", R"(,"defaultTtl":86400)");
-    server_.clock().advance_seconds(40 * kDay);
-    for (int i = 0; i < 150; ++i)
-        for (const std::string name : {"log", "expiring"}) {
-            put(name, "a", fmt::format("i{}", i), R"("when":"2024-01-02T03:04:05Z")");
-            read(name, "a", fmt::format("i{}", i));
-        }
-    EXPECT_TRUE(finds("log", 34));
-    EXPECT_FALSE(finds("expiring", 34));
-    EXPECT_FALSE(finds("log", 33));
-    server_.clock().advance_seconds(31 * kDay);
-    EXPECT_TRUE(finds("log", 33));
-}
-
-TEST_F(LabRules, TheKeyMeansNothingToSomeItems) {  // 36
-    make("mixed", R"("/customer")", "400");
-    make("alike", R"("/customer")", "400");
-    for (int i = 0; i < 10; ++i) {
-        const std::string id = fmt::format("i{}", i);
-        write("mixed", R"(["c"])", "order" + id, R"("customer":"c","type":"order")");
-        write("mixed", R"([{}])", "product" + id, R"("type":"product")");
-        write("alike", R"(["c"])", "order" + id, R"("customer":"c","type":"order")");
-        write("alike", R"(["c"])", "product" + id, R"("customer":"c","type":"product")");
-    }
-    EXPECT_TRUE(finds("mixed", 36));
-    EXPECT_FALSE(finds("alike", 36));
-}
-
-class LabRulesStrong : public LabRules {
-protected:
-    static engine::AccountSettings strong() {
-        auto settings = engine::testing_support::TestEngine::unthrottled();
-        settings.consistency = engine::ConsistencyLevel::kStrong;
-        return settings;
-    }
-    LabRulesStrong() : LabRules(strong()) {}
-};
-
-TEST_F(LabRulesStrong, StrongReadsInOneRegion) {  // 25
-    make("c", R"("/pk")", "400");
-    put("c", "a", "1");
-    for (int i = 0; i < 20; ++i) read("c", "a", "1");
-    EXPECT_TRUE(finds("c", 25));
-}
-
-class LabRulesThrottled : public LabRules {
-protected:
-    LabRulesThrottled() : LabRules(engine::AccountSettings{}) {}
-};
-
-TEST_F(LabRulesThrottled, TooLittleThroughput) {  // 27
-    make("c", R"("/pk")", "400");
-    make("enough", R"("/pk")", "4000");
-    for (const std::string name : {"c", "enough"}) {
-        put(name, "a", "1");
-        int refused = 0;
-        for (int i = 0; i < (name == "c" ? 5000 : 500) && refused < 500; ++i)
-            refused +=
-                server_.send("GET", "/dbs/d/colls/" + name + "/docs/1", key_header(R"(["a"])"))
-                            .status == 429
-                    ? 1
-                    : 0;
-        EXPECT_EQ(refused, name == "c" ? 500 : 0);
-    }
-    EXPECT_TRUE(finds("c", 27));
-    EXPECT_FALSE(finds("enough", 27));
-    EXPECT_FALSE(finds("enough", 25));
-}
-
-/// Offers that change: partitions that have become too many, and too few.
-TEST_F(LabRules, ThroughputThatChanges) {  // 31 and 32
-    make("wide", R"("/pk")", "12000");
-    EXPECT_FALSE(finds("wide", 31));
-    const std::string offers = server_.send("GET", "/offers").body;
-    const std::string rid = offers.substr(offers.find("\"id\":\"") + 6, 4);
-    const auto set = [&](const std::string& ru) {
-        const Reply changed =
-            server_.send("PUT", "/offers/" + rid, {},
-                         R"({"offerVersion":"V2","content":{"offerThroughput":)" + ru + "}}");
-        ASSERT_EQ(changed.status, 200) << changed.body;
-    };
-    set("2000");
-    EXPECT_TRUE(finds("wide", 31));
-    EXPECT_FALSE(finds("wide", 32));
-    // Three partitions from two: one is halved, the other is not.
-    set("30000");
-    EXPECT_TRUE(finds("wide", 32));
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     request.over_container = scope.served == nullptr && scope.range == partition::EpkRange();
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
     TRY(request.items_max, page_size(*call));
+    request.front = feed_front(call->container->rid_text, "Documents");
     TRY(request.token_bytes_max, token_limit(call->headers));
     request.cancelled = [&call, here] {
         if (here == RunsOn::kScriptThread && engine::Scripts::given_up()) return true;
@@ -80,7 +81,7 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     answer.page_size = request.items_max;
     answer.continued = !request.continuation.empty();
     TRY_STATUS(add_query_reports(call, found));
-    reply(call, answer, feed_body(call->container->rid_text, "Documents", found.page.rows));
+    reply(call, answer, found.page.rows.take_text(feed_back(found.page.rows.size())));
     return true;
 }
 

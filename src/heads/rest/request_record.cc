@@ -9,6 +9,8 @@
 #include "base/bytes.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
+#include "json/parse.h"
+#include "json/select.h"
 #include "json/write.h"
 #include "lab/query_shape.h"
 
@@ -118,6 +120,35 @@ void set_item(RequestRecord& record, const OperationResult& result) {
     record.item_ts = json::document_ts(*result.item.document);
 }
 
+void set_name(RequestRecord& record, std::string_view id) {
+    record.set_id(id);
+    record.item_hash = (hash_of(id) ^ record.key_hash) | 1;
+}
+
+/// The item of an upsert, or of an operation of a batch, which the path does not name: if it was
+/// there before.
+void set_name(RequestRecord& record, const OperationResult& result) {
+    if (!record.updated || !result.has_item) return;
+    static const json::Selection kId({{"id"}});
+    const auto document = json::decode_document(*result.item.document);
+    if (!document.ok()) return;
+    json::Arena arena;
+    const auto found = json::parse_selected(document->text, kId, arena);
+    if (found.ok() && found->member("id").is_string())
+        set_name(record, found->member("id").as_string());
+}
+
+/// The item of an upsert that came too late.
+void set_name_of_conflict(RequestRecord& record, std::string_view body) {
+    if (record.operation != OperationClass::kUpsert ||
+        (record.status != 412 && record.status != 449))
+        return;
+    json::Arena arena;
+    const auto item = json::parse(body, arena);
+    if (item.ok() && item->member("id").is_string())
+        set_name(record, item->member("id").as_string());
+}
+
 void set_query(RequestRecord& record, const Answer& answer) {
     const auto& found = *answer.query;
     record.query_hash = lab::shape_hash(found.compiled);
@@ -188,6 +219,7 @@ void record_operations(const Call& call, const Answer& answer, const RequestReco
         }
         add_write(inner, result);
         set_item(inner, result);
+        set_name(inner, result);
         if (call.recorder->wants_sample(inner)) {
             engine::RequestSample sample;
             sample.record = inner;
@@ -241,13 +273,12 @@ void record_housekeeping(const Call& call, const Answer& answer, RequestRecord r
 
 }  // namespace
 
-void record_request(const Call& call, const Answer& answer) {
-    const Clock& clock = call.engine.clock();
-    const int64_t wall_us = clock.wall_us();
+void record_request(const Call& call, const Answer& answer, int64_t duration_us) {
+    const int64_t wall_us = call.engine.clock().wall_us();
     RequestRecord record;
     record.wall_seconds = wall_us / 1'000'000;
     record.wall_ms = static_cast<uint16_t>(wall_us / 1000 % 1000);
-    record.duration_us = clock.monotonic_us() - call.started_us;
+    record.duration_us = duration_us;
     record.operation = operation_of(call, answer);
     record.status = static_cast<uint16_t>(answer.status);
     record.request_bytes = clamped(call.request().body.size());
@@ -271,10 +302,10 @@ void record_request(const Call& call, const Answer& answer) {
     if (data && call.container) {
         record.range_bytes = bytes_of(*call.container, record.range);
         set_key(record, call.headers[HeaderName::kPartitionKey]);
-        if (names_item(call) && record.operation != OperationClass::kRead) {
-            record.set_id(call.route.ids[2]);
-            record.item_hash = (hash_of(call.route.ids[2]) ^ record.key_hash) | 1;
-        }
+        if (names_item(call) && record.operation != OperationClass::kRead)
+            set_name(record, call.route.ids[2]);
+        else
+            set_name_of_conflict(record, call.request().body);
         auto correlation = call.headers[HeaderName::kCorrelatedActivity];
         // version-trace-span-flags: the trace is what spans have in common.
         if (const auto trace = call.headers[HeaderName::kTraceParent];
@@ -282,8 +313,10 @@ void record_request(const Call& call, const Answer& answer) {
             correlation = trace.substr(3, 32);
         if (!correlation.empty()) record.correlation = hash_of(correlation) | 1;
         for (const OperationResult& result : answer.operations) add_write(record, result);
-        if (record.operation != OperationClass::kBatch && answer.operations.size() == 1)
+        if (record.operation != OperationClass::kBatch && answer.operations.size() == 1) {
             set_item(record, answer.operations[0]);
+            if (record.item_hash == 0) set_name(record, answer.operations[0]);
+        }
         if (answer.query != nullptr) set_query(record, answer);
         if (record.operation == OperationClass::kBatch && answer.status != 429)
             record_operations(call, answer, record);

@@ -184,7 +184,8 @@ inline const std::pair<std::string, std::string> kKeyB{"x-ms-documentdb-partitio
 /// A server with database d, container c (key /pk) and user u.
 class OneContainerTest : public ::testing::Test {
 protected:
-    OneContainerTest() {
+    explicit OneContainerTest(const engine::ScriptOptions& scripts = {})
+        : server_(1'700'000'000, engine::testing_support::TestEngine::unthrottled(), {}, scripts) {
         EXPECT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
         EXPECT_EQ(create_container("c", R"({"paths":["/pk"],"kind":"Hash","version":2})").status,
                   201);

@@ -4,8 +4,7 @@
 
 #include <thread>
 
-#include "heads/rest/rest_test_support.h"
-#include "json/write.h"
+#include "heads/rest/scripts_test_support.h"
 
 namespace orrery::rest {
 namespace {
@@ -13,34 +12,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing_support::Headers;
+using testing_support::json_text;
+using testing_support::kContainer;
+using testing_support::kKeyA;
 using testing_support::Reply;
 using testing_support::TestServer;
 
-const std::string kContainer = "/dbs/d/colls/c";
-const std::pair<std::string, std::string> kKeyA{"x-ms-documentdb-partitionkey", R"(["a"])"};
-
-std::string json_text(std::string_view text) {
-    std::string out;
-    json::write_string(out, text);
-    return out;
-}
-
-class ScriptsTest : public ::testing::Test {
+class ScriptsTest : public testing_support::ScriptContainerTest {
 protected:
-    ScriptsTest() {
-        EXPECT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
-        EXPECT_EQ(
-            server_
-                .send("POST", "/dbs/d/colls", {},
-                      R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})")
-                .status,
-            201);
-    }
-    Reply create(const std::string& kind, const std::string& id, std::string_view body,
-                 const std::string& more = "") {
-        return server_.send("POST", kContainer + "/" + kind, {},
-                            R"({"id":")" + id + R"(","body":)" + json_text(body) + more + "}");
-    }
     /// Creates and runs it.
     Reply run(std::string_view body, const std::string& arguments = "[]",
               Headers headers = {kKeyA}) {
@@ -55,7 +34,7 @@ protected:
     Reply item(const std::string& id) {
         return server_.send("GET", kContainer + "/docs/" + id, {kKeyA});
     }
-    Reply create_item(const std::string& body, Headers headers = {}) {
+    Reply post_item(const std::string& body, Headers headers = {}) {
         headers.push_back(kKeyA);
         return server_.send("POST", kContainer + "/docs", std::move(headers), body);
     }
@@ -66,7 +45,6 @@ protected:
             R"({"query":)" + json_text(text) + "}");
     }
 
-    TestServer server_;
     int procedures_ = 0;
 };
 
@@ -139,7 +117,7 @@ TEST_F(ScriptsTest, RunsAndAnswers) {
 }
 
 TEST_F(ScriptsTest, AllOrNothing) {
-    ASSERT_EQ(create_item(R"({"id":"x","pk":"a","n":1})").status, 201);
+    ASSERT_EQ(post_item(R"({"id":"x","pk":"a","n":1})").status, 201);
     const Reply failed = run(
         "function () { __.replaceDocument(__.getAltLink() + '/docs/x', {id: 'x', pk: 'a', n: 2});"
         "__.createDocument(__.getAltLink(), {id: 'y', pk: 'a'}); throw 1; }");
@@ -161,7 +139,7 @@ TEST_F(ScriptsTest, AllOrNothing) {
 }
 
 TEST_F(ScriptsTest, ErrorsOfOperationsGoToTheScript) {
-    ASSERT_EQ(create_item(R"({"id":"x","pk":"a","n":1})").status, 201);
+    ASSERT_EQ(post_item(R"({"id":"x","pk":"a","n":1})").status, 201);
     const auto outcome = [&](const std::string& call) {
         return run("function () { const say = (e, r, o) => __.response.setBody(e ? [e.number] : "
                    "[o.statusCode, o.notModified, r && r.n]); const l = __.getAltLink(); " +
@@ -210,8 +188,8 @@ TEST_F(ScriptsTest, CallsThatFailArePaidLikeRequests) {
 
 TEST_F(ScriptsTest, QueriesAndFeedsInPagesWithinTheKey) {
     for (int i = 0; i < 25; ++i)
-        ASSERT_EQ(create_item(R"({"id":"i)" + std::to_string(i) + R"(","pk":"a","n":)" +
-                              std::to_string(i) + "}")
+        ASSERT_EQ(post_item(R"({"id":"i)" + std::to_string(i) + R"(","pk":"a","n":)" +
+                            std::to_string(i) + "}")
                       .status,
                   201);
     ASSERT_EQ(
@@ -243,7 +221,7 @@ TEST_F(ScriptsTest, QueriesAndFeedsInPagesWithinTheKey) {
 }
 
 TEST_F(ScriptsTest, ConcurrentRunsLoseNothing) {
-    ASSERT_EQ(create_item(R"({"id":"count","pk":"a","n":0})").status, 201);
+    ASSERT_EQ(post_item(R"({"id":"count","pk":"a","n":0})").status, 201);
     ASSERT_EQ(create("sprocs", "add",
                      "function () { __.readDocument(__.getAltLink() + '/docs/count', (e, d) => { "
                      "if (e) throw e; d.n++; __.replaceDocument(d._self, d); }); }")
@@ -321,8 +299,8 @@ TEST_F(ScriptsTest, Triggers) {
     const std::pair<std::string, std::string> after{"x-ms-documentdb-post-trigger-include",
                                                     "count"};
     const Reply made =
-        create_item(R"({"id":"x","pk":"a","n":1.0})",
-                    {before, after, {"x-ms-documentdb-script-enable-logging", "true"}});
+        post_item(R"({"id":"x","pk":"a","n":1.0})",
+                  {before, after, {"x-ms-documentdb-script-enable-logging", "true"}});
     EXPECT_EQ(made.status, 201) << made.body;
     EXPECT_THAT(made.body, HasSubstr(R"("by":"Create")"));
     EXPECT_EQ(made.header("x-ms-documentdb-script-log-results"), "seen");
@@ -330,12 +308,12 @@ TEST_F(ScriptsTest, Triggers) {
     EXPECT_EQ("\"" + std::string(made.member("_etag")).substr(2, 36) + "\"", made.header("etag"));
     EXPECT_THAT(item("log").body, HasSubstr(R"("last":"x")"));
     // Without trigger headers nothing runs.
-    EXPECT_THAT(create_item(R"({"id":"plain","pk":"a"})").body, Not(HasSubstr(R"("by":)")));
-    const Reply failed = create_item(R"({"id":"y","pk":"a","fail":true})", {after});
+    EXPECT_THAT(post_item(R"({"id":"plain","pk":"a"})").body, Not(HasSubstr(R"("by":)")));
+    const Reply failed = post_item(R"({"id":"y","pk":"a","fail":true})", {after});
     EXPECT_EQ(failed.status, 400);
     EXPECT_THAT(failed.body, HasSubstr("told to"));
     EXPECT_EQ(item("y").status, 404);
-    EXPECT_EQ(create_item(R"({"id":"x","pk":"a"})", {after}).status, 409);
+    EXPECT_EQ(post_item(R"({"id":"x","pk":"a"})", {after}).status, 409);
     EXPECT_EQ(server_.send("DELETE", kContainer + "/docs/x", {kKeyA, after}).status, 204);
     EXPECT_THAT(item("log").body, HasSubstr(R"("last":"deleted")"));
     EXPECT_EQ(server_
@@ -353,7 +331,7 @@ TEST_F(ScriptsTest, Triggers) {
                                              {after.first, "stamp"},
                                              {before.first, "none"},
                                              {before.first, "stamp,count"}})
-        EXPECT_EQ(create_item(R"({"id":"z","pk":"a"})", {{name, value}}).status, 400) << value;
+        EXPECT_EQ(post_item(R"({"id":"z","pk":"a"})", {{name, value}}).status, 400) << value;
     EXPECT_EQ(server_.send("DELETE", kContainer + "/docs/plain", {kKeyA, before}).status, 400)
         << "made for creates";
     EXPECT_EQ(server_.send("GET", kContainer + "/docs/plain", {kKeyA, before}).status, 400)
@@ -373,8 +351,8 @@ TEST_F(ScriptsTest, Triggers) {
 
 TEST_F(ScriptsTest, FunctionsInEveryClause) {
     for (int i = 0; i < 6; ++i)
-        ASSERT_EQ(create_item(R"({"id":"i)" + std::to_string(i) + R"(","pk":"a","n":)" +
-                              std::to_string(i) + R"(,"t":[1,2]})")
+        ASSERT_EQ(post_item(R"({"id":"i)" + std::to_string(i) + R"(","pk":"a","n":)" +
+                            std::to_string(i) + R"(,"t":[1,2]})")
                       .status,
                   201);
     ASSERT_EQ(create("udfs", "twice",
@@ -405,7 +383,6 @@ TEST_F(ScriptsTest, FunctionsInEveryClause) {
 }
 
 TEST_F(ScriptsTest, TokensRunWhatTheyMay) {
-    ASSERT_EQ(server_.send("POST", "/dbs/d/users", {}, R"({"id":"u"})").status, 201);
     ASSERT_EQ(create("sprocs", "s", "function () {}").status, 201);
     ASSERT_EQ(create("sprocs", "other", "function () {}").status, 201);
     const auto token = [&](const std::string& id, const std::string& mode,

@@ -7,20 +7,18 @@
 #include <thread>
 
 #include "engine/scripts.h"
-#include "heads/rest/rest_test_support.h"
-#include "json/write.h"
+#include "heads/rest/scripts_test_support.h"
 
 namespace orrery::rest {
 namespace {
 
 using ::testing::HasSubstr;
 using testing_support::Headers;
+using testing_support::kContainer;
 using testing_support::kDocs;
 using testing_support::kKeyA;
 using testing_support::Reply;
-using testing_support::TestServer;
 
-const std::string kContainer = "/dbs/d/colls/c";
 /// One call of a built-in function that takes seconds.
 const std::string kSlow = "BigInt('7'.repeat(100000));";
 
@@ -33,16 +31,9 @@ engine::ScriptOptions short_limits() {
     return options;
 }
 
-class StuckScriptsTest : public ::testing::Test {
+class StuckScriptsTest : public testing_support::ScriptContainerTest {
 protected:
-    StuckScriptsTest() {
-        EXPECT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
-        EXPECT_EQ(
-            server_
-                .send("POST", "/dbs/d/colls", {},
-                      R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})")
-                .status,
-            201);
+    StuckScriptsTest() : ScriptContainerTest(short_limits()) {
         create("sprocs", "good", "function () { __.response.setBody(1); }");
         create("sprocs", "stuck",
                "function () { console.log('so far'); __.createDocument(__.getSelfLink(), "
@@ -51,11 +42,7 @@ protected:
     }
     void create(const std::string& kind, const std::string& id, std::string_view body,
                 const std::string& more = "") {
-        std::string text = R"({"id":")" + id + R"(","body":)";
-        json::write_string(text, body);
-        text += more + "}";
-        again_while_slow([&] { return server_.send("POST", kContainer + "/" + kind, {}, text); },
-                         201);
+        again_while_slow([&] { return ScriptContainerTest::create(kind, id, body, more); }, 201);
     }
     /// For scripts that are fine: a machine that pauses could make one look slow.
     template <typename Send>
@@ -83,9 +70,6 @@ protected:
     void wait_until_all_are_back() {
         while (stuck() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-
-    TestServer server_{
-        1'700'000'000, engine::testing_support::TestEngine::unthrottled(), {}, short_limits()};
 };
 
 TEST_F(StuckScriptsTest, AProcedureIsAnsweredAndNothingIsKept) {

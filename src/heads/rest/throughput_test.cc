@@ -1,90 +1,18 @@
-// 429s, explained charges, consistency, offers and their endpoints as clients see them.
+// 429s, explained charges, offers and their endpoints as clients see them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heads/rest/rest_test_support.h"
-#include "json/parse.h"
+#include "heads/rest/throughput_test_support.h"
 
 namespace orrery::rest {
 namespace {
 
 using ::testing::HasSubstr;
+using testing_support::expect_explained;
+using testing_support::explained;
 using testing_support::Headers;
 using testing_support::Reply;
-using testing_support::TestServer;
-
-constexpr int64_t kStart = 1'700'000'000;
-
-class Throughput : public ::testing::Test {
-protected:
-    explicit Throughput(const engine::AccountSettings& settings = {},
-                        const catalog::ThroughputSettings& throughput = {})
-        : server_(kStart, settings, throughput) {
-        EXPECT_EQ(server_.send("POST", "/dbs", {}, R"({"id":"d"})").status, 201);
-    }
-
-    Reply make(Headers headers = {}) {
-        return server_.send("POST", "/dbs/d/colls", std::move(headers),
-                            R"({"id":"c","partitionKey":{"paths":["/pk"],"version":2}})");
-    }
-    Reply item(const std::string& id, Headers headers = {}) {
-        headers.emplace_back("x-ms-documentdb-partitionkey", R"(["a"])");
-        return server_.send("POST", "/dbs/d/colls/c/docs", std::move(headers),
-                            R"({"id":")" + id + R"(","pk":"a"})");
-    }
-    Reply at(std::string method, const std::string& id, Headers headers = {},
-             std::string body = {}) {
-        headers.emplace_back("x-ms-documentdb-partitionkey", R"(["a"])");
-        return server_.send(std::move(method), "/dbs/d/colls/c/docs/" + id, std::move(headers),
-                            std::move(body));
-    }
-    int create_until_refused(const Headers& headers = {}) {
-        for (int i = 0; i < 2'000; ++i)
-            if (item("n" + std::to_string(++numbers_), headers).status == 429) return i;
-        return -1;
-    }
-    Reply query(const std::string& text, Headers headers = {}) {
-        headers.emplace_back("content-type", "application/query+json");
-        headers.emplace_back("x-ms-documentdb-query-enablecrosspartition", "true");
-        return server_.send("POST", "/dbs/d/colls/c/docs", std::move(headers),
-                            R"({"query":")" + text + "\"}");
-    }
-    static std::string rid_of(const std::string& body) {
-        const size_t at = body.find("\"id\":\"") + 6;
-        return body.substr(at, 4);
-    }
-    Reply put_offer(const std::string& content, Headers headers = {}) {
-        const std::string rid = rid_of(server_.send("GET", "/offers").body);
-        return server_.send("PUT", "/offers/" + rid, std::move(headers),
-                            R"({"offerVersion":"V2","content":)" + content + "}");
-    }
-
-    TestServer server_;
-    int numbers_ = 0;
-};
-
-Headers explained() {
-    return {{"x-orrery-explain-charge", "true"}};
-}
-
-/// The terms add up to the total, and the total is what the charge header says.
-void expect_explained(const Reply& reply, const std::vector<std::string>& terms) {
-    json::Arena arena;
-    const std::string text = reply.header("x-orrery-charge-explanation");
-    const auto bill = json::parse(text, arena);
-    ASSERT_TRUE(bill.ok()) << text;
-    const int64_t units = bill->member("units").as_int64();
-    int64_t sum = 0;
-    std::vector<std::string> names;
-    for (const json::Value& line : bill->member("terms").elements()) {
-        sum += line.member("units").as_int64();
-        names.emplace_back(line.member("term").as_string());
-    }
-    EXPECT_EQ(sum, units) << text;
-    EXPECT_EQ(meter::ru_text({units}), reply.header("x-ms-request-charge")) << text;
-    EXPECT_EQ(names, terms) << text;
-    EXPECT_LE(text.size(), 4096u);
-}
+using testing_support::Throughput;
 
 TEST_F(Throughput, A429SaysWhenToComeBack) {
     ASSERT_EQ(make().status, 201);
@@ -357,115 +285,6 @@ TEST_F(Throughput, SharedDatabaseHasOneBudget) {
               400);
     EXPECT_THAT(server_.send("GET", "/_orrery/containers/s/one/throughput").body,
                 HasSubstr(R"("shared":true)"));
-}
-
-engine::AccountSettings strong_account() {
-    engine::AccountSettings settings;
-    settings.consistency = engine::ConsistencyLevel::kStrong;
-    settings.charges = meter::ChargeProfile::kClassic;
-    settings.metadata_ru = 240;
-    settings.control_plane_limits = true;
-    return settings;
-}
-class StrongAccount : public Throughput {
-protected:
-    StrongAccount() : Throughput(strong_account()) {}
-};
-
-TEST_F(StrongAccount, ReadsCostTwiceUnlessTheRequestAsksForLess) {
-    ASSERT_EQ(make().status, 201);
-    EXPECT_THAT(server_.send("GET", "/").body, HasSubstr(R"("defaultConsistencyLevel":"Strong")"));
-    EXPECT_EQ(item("1").header("x-ms-request-charge"), "5.76");  // 5 RU and four terms
-    EXPECT_EQ(at("GET", "1").header("x-ms-request-charge"), "2.00");
-    EXPECT_EQ(at("GET", "1", {{"x-ms-consistency-level", "BoundedStaleness"}})
-                  .header("x-ms-request-charge"),
-              "2.00");
-    EXPECT_EQ(at("GET", "1", {{"x-ms-consistency-level", "Session"}}).header("x-ms-request-charge"),
-              "1.00");
-    Headers both = explained();
-    expect_explained(at("GET", "1", both), {"readBytes", "strongConsistency"});
-    EXPECT_THAT(at("GET", "1", both).header("x-orrery-charge-explanation"),
-                HasSubstr(R"("profile":"classic")"));
-    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c").header("x-ms-request-charge"), "2.00");
-    EXPECT_EQ(server_.send("GET", "/dbs/d/colls/c", {{"x-ms-consistency-level", "Eventual"}})
-                  .header("x-ms-request-charge"),
-              "1.00");
-    EXPECT_EQ(at("GET", "1", {{"x-ms-consistency-level", "Weak"}}).status, 400);
-}
-
-TEST_F(StrongAccount, MetadataHasABudgetWhenAskedFor) {
-    int admitted = 0;
-    Reply last;
-    while (admitted < 1000 && (last = server_.send("GET", "/dbs/d")).status == 200) ++admitted;
-    EXPECT_EQ(last.status, 429);
-    EXPECT_EQ(admitted, 118);  // 240 RU less the create, at 2.00 each
-    EXPECT_THAT(last.body, HasSubstr("due to a high rate of metadata requests"));
-    EXPECT_EQ(server_.send("GET", "/").status, 200);  // the account document costs nothing
-}
-
-TEST_F(StrongAccount, ControlPlaneLimitsWhenAskedFor) {
-    ASSERT_EQ(make().status, 201);
-    for (int i = 0; i < 25; ++i) {
-        server_.clock().advance_seconds(1);
-        EXPECT_NE(server_.send("PUT", "/offers/none", {}, "{}").status, 429);
-    }
-    EXPECT_EQ(server_.send("PUT", "/offers/none", {}, "{}").status, 429);
-    server_.clock().advance_seconds(300);
-    EXPECT_EQ(server_.send("PUT", "/offers/none", {}, "{}").status, 404);
-}
-
-catalog::ThroughputSettings serverless() {
-    catalog::ThroughputSettings settings;
-    settings.serverless = true;
-    return settings;
-}
-class ServerlessAccount : public Throughput {
-protected:
-    ServerlessAccount() : Throughput({}, serverless()) {}
-};
-
-TEST_F(ServerlessAccount, OffersAreErrors) {
-    EXPECT_EQ(make({{"x-ms-offer-throughput", "400"}}).status, 400);
-    ASSERT_EQ(make().status, 201);
-    EXPECT_EQ(
-        server_.send("POST", "/dbs", {{"x-ms-offer-throughput", "400"}}, R"({"id":"s"})").status,
-        400);
-    EXPECT_EQ(server_.send("GET", "/offers").status, 400);
-    EXPECT_EQ(server_.send("GET", "/offers/abcd").status, 400);
-    EXPECT_THAT(server_.send("PUT", "/offers/abcd", {}, "{}").body, HasSubstr("serverless"));
-    EXPECT_THAT(
-        server_.send("GET", "/_orrery/containers/d/c/throughput").body,
-        HasSubstr(
-            R"({"mode":"serverless","throttled":true,"physicalPartitions":[{"id":"0","throughput":5000)"));
-    EXPECT_EQ(create_until_refused(), 875);
-}
-
-catalog::ThroughputSettings bursting() {
-    catalog::ThroughputSettings settings;
-    settings.burst = true;
-    return settings;
-}
-class BurstAccount : public Throughput {
-protected:
-    BurstAccount() : Throughput({}, bursting()) {}
-};
-
-/// What five idle minutes left over is spent at 3,000 RU/s; requests of a bucket have no part in
-/// it.
-TEST_F(BurstAccount, IdleTimeIsBanked) {
-    ASSERT_EQ(make().status, 201);
-    EXPECT_EQ(create_until_refused(), 70);  // nothing is banked yet: 400 RU
-    server_.clock().advance_seconds(300);
-    EXPECT_EQ(create_until_refused(), 525);  // 3,000 RU in one second
-    server_.clock().advance_seconds(1);
-    EXPECT_GT(create_until_refused(), 500);
-    ASSERT_EQ(server_
-                  .send("PUT", "/_orrery/containers/d/c/throughput-buckets", {},
-                        R"({"throughputBuckets":[{"id":1,"maxThroughputPercentage":100}]})")
-                  .status,
-              200);
-    server_.clock().advance_seconds(300);
-    EXPECT_LE(create_until_refused({{"x-ms-cosmos-throughput-bucket", "1"}}), 71);
 }
 
 /// A refused query, feed or change feed counts where it was refused.

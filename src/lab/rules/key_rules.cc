@@ -1,77 +1,19 @@
-// Rules 1-7: the partition key.
+// Rules 1-5: the partition key.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "json/parse.h"
-#include "json/write.h"
-#include "lab/item_samples.h"
 #include "lab/rules/judges.h"
+#include "lab/rules/key_advice.h"
 
 namespace orrery::lab {
 namespace {
 
 constexpr double kGb = 1024.0 * 1024 * 1024;
 constexpr double kLogicalPartitionBytes = 20 * kGb;
-constexpr size_t kChartBars = 10;
 constexpr double kSecondsPerDay = 86'400;
-
-/// A key path to offer instead.
-struct Proposal {
-    std::string path;
-    int64_t distinct = 0;
-    int64_t filter_runs = 0;
-};
-
-/// Says which thing an item is about: a text, or a number that is called an id. Amounts, counts and
-/// times have many values, too, but those that are near one another mean nothing together.
-bool names_something(const PathUse& path) {
-    if (path.time_like || path.examples.empty()) return false;
-    if (is_id_name(path.path)) return true;
-    return std::all_of(path.examples.begin(), path.examples.end(),
-                       [](const std::string& example) { return example.starts_with('"'); });
-}
-
-/// Those that name something, by how many queries filter by them, then by different values.
-std::vector<Proposal> proposals(const Observation& of) {
-    std::vector<Proposal> out;
-    for (const auto& path : of.paths) {
-        const bool is_key =
-            std::find(of.key_paths.begin(), of.key_paths.end(), path.path) != of.key_paths.end();
-        if (is_key || path.array || path.path.find("/[]") != std::string::npos) continue;
-        if (path.samples == 0 || path.distinct < 2 || !names_something(path)) continue;
-        out.push_back({path.path, path.distinct, path.filter_runs});
-    }
-    std::sort(out.begin(), out.end(), [](const Proposal& a, const Proposal& b) {
-        if (a.filter_runs != b.filter_runs) return a.filter_runs > b.filter_runs;
-        return a.distinct != b.distinct ? a.distinct > b.distinct : a.path < b.path;
-    });
-    return out;
-}
-
-std::string hierarchical_json(const std::vector<std::string>& paths) {
-    std::string list;
-    for (const auto& path : paths) {
-        if (!list.empty()) list += ',';
-        json::write_string(list, path);
-    }
-    return fmt::format(R"({{"partitionKey":{{"paths":[{}],"kind":"{}","version":2}}}})", list,
-                       paths.size() > 1 ? "MultiHash" : "Hash");
-}
-
-/// The present key with one more level, which spreads what is too much for one value.
-std::string deeper_key(const Observation& of) {
-    std::vector<std::string> paths = of.key_paths;
-    if (paths.size() >= 3) paths.resize(2);
-    const auto others = proposals(of);
-    const auto spread = std::find_if(others.begin(), others.end(),
-                                     [](const Proposal& one) { return one.distinct > 100; });
-    const std::string last = spread != others.end() ? spread->path : "/id";
-    if (std::find(paths.begin(), paths.end(), last) == paths.end()) paths.push_back(last);
-    return hierarchical_json(paths);
-}
 
 FindingChart bars_of_sizes(const StorageKeys& keys) {
     FindingChart chart{"bars", "Largest partition key values", "bytes", {}, {{"bytes", {}}}};
@@ -112,13 +54,6 @@ std::string time_of_key(std::string_view key) {
     const bool bare = (text.size() == 6 || text.size() == 8 || text.size() == 10) &&
                       all_digits(text, 0, text.size()) && text.substr(4, 2) <= "12";
     return dashed || bare ? std::string(text) : std::string();
-}
-
-std::string first_level(std::string_view key) {
-    json::Arena arena;
-    const auto parsed = json::parse(key, arena);
-    if (!parsed.ok() || !parsed->is_array() || parsed->elements().empty()) return std::string(key);
-    return json::to_text(parsed->elements().front());
 }
 
 }  // namespace
@@ -314,7 +249,7 @@ void judge_time_key(const Observation& of, const Thresholds& limits, Judgement& 
     }
     finding.chart = std::move(chart);
     std::vector<std::string> paths;
-    for (const auto& one : proposals(of))
+    for (const auto& one : key_proposals(of))
         if (one.distinct > 10) {
             paths.push_back(one.path);
             break;
@@ -325,7 +260,7 @@ void judge_time_key(const Observation& of, const Thresholds& limits, Judgement& 
                    "All writers meet in one partition at a time. Use what the data is about (a "
                    "device, a user), alone or "
                    "together with the period.",
-                   hierarchical_json(paths));
+                   key_definition(paths));
     double provisioned = 0;
     for (const auto& range : of.ranges) provisioned += range.provisioned_ru;
     const auto partitions = static_cast<double>(std::max<size_t>(1, of.ranges.size()));
@@ -380,129 +315,10 @@ void judge_full_key(const Observation& of, const Thresholds& limits, Judgement& 
                        "A hierarchical key that ends in the id has no such limit for its first "
                        "levels; or let old items "
                        "expire (defaultTtl).",
-                       hierarchical_json(paths));
+                       key_definition(paths));
         finding.saving_note =
             "Prevents an outage: creates in a full logical partition fail with 403/1014.";
     }
-}
-
-void judge_whale(const Observation& of, const Thresholds& limits, Judgement& out) {
-    if ((!of.keys || of.keys->top.empty()) &&
-        (!of.storage_keys || of.storage_keys->largest.empty()))
-        return out.no_evidence("use or sizes by partition key value");
-    struct Tenant {
-        double ru = 0;
-        double bytes = 0;
-    };
-    std::map<std::string, Tenant> tenants;
-    if (of.keys)
-        for (const auto& key : of.keys->top)
-            tenants[first_level(key.key)].ru += key.weight - key.error;
-    if (of.storage_keys)
-        for (const auto& key : of.storage_keys->largest)
-            tenants[first_level(key.key)].bytes += static_cast<double>(key.bytes);
-    // With so few tenants a fifth is no whale.
-    constexpr size_t kTenantsMin = 10;
-    if (tenants.size() < kTenantsMin) return;
-    const auto p95 = [&](double Tenant::*member) {
-        std::vector<double> values;
-        for (const auto& [name, tenant] : tenants) values.push_back(tenant.*member);
-        std::sort(values.begin(), values.end());
-        // Of all but the largest: it must not be its own yardstick.
-        return values[static_cast<size_t>(static_cast<double>(values.size() - 2) * 0.95)];
-    };
-    const double ru_p95 = p95(&Tenant::ru);
-    const double bytes_p95 = p95(&Tenant::bytes);
-    // Requests that name no key are part of the whole, too, as far as the same time is concerned.
-    double ru_total = of.keys ? of.keys->total : 0;
-    if (of.keys && of.observed_seconds <= of.keys->seconds * 1.01)
-        ru_total = std::max(ru_total, of.total_ru());
-    const auto bytes_total = static_cast<double>(of.bytes);
-    for (const auto& [name, tenant] : tenants) {
-        const double ru_share = ru_total > 0 ? tenant.ru / ru_total : 0;
-        const double bytes_share = bytes_total > 0 ? tenant.bytes / bytes_total : 0;
-        const bool by_ru =
-            ru_share > limits.whale_share && tenant.ru > limits.whale_times_p95 * ru_p95;
-        const bool by_bytes =
-            bytes_share > limits.whale_share && tenant.bytes > limits.whale_times_p95 * bytes_p95;
-        if (!by_ru && !by_bytes) continue;
-        auto& finding = out.find(
-            Severity::kHigh,
-            fmt::format("{} takes {} of the charge and {} of the data, more than {:.0f} times "
-                        "what 95 % of the others take.",
-                        name, percent(ru_share), percent(bytes_share), limits.whale_times_p95));
-        finding.fact("shareOfRu", ru_share)
-            .fact("shareOfBytes", bytes_share)
-            .fact("ru", tenant.ru, "RU")
-            .fact("p95Ru", ru_p95, "RU")
-            .fact("bytes", tenant.bytes, "bytes")
-            .fact("p95Bytes", bytes_p95, "bytes");
-        FindingChart chart{"bars", "Tenants by charge", "RU", {}, {{"RU", {}}}};
-        std::vector<std::pair<double, std::string>> ranked;
-        for (const auto& [other, use] : tenants)
-            ranked.emplace_back(by_ru ? use.ru : use.bytes, other);
-        std::sort(ranked.rbegin(), ranked.rend());
-        if (!by_ru) {
-            chart.title = "Tenants by size";
-            chart.unit = "bytes";
-        }
-        for (const auto& [value, label] : ranked) {
-            if (chart.labels.size() == kChartBars) break;
-            chart.labels.push_back(label);
-            chart.series[0].values.push_back(value);
-        }
-        finding.chart = std::move(chart);
-        finding.advise("partitionKey",
-                       "Give tenants a hierarchy (tenant, then user or id), so that a large one "
-                       "spreads over partitions; "
-                       "or give this one a container of its own.",
-                       deeper_key(of));
-        finding.saving_note =
-            "Fewer 429s for the others, and the large tenant can grow beyond one partition.";
-    }
-}
-
-void judge_weak_hierarchy(const Observation& of, const Thresholds& limits, Judgement& out) {
-    if (of.key_paths.size() < 2) return;
-    if (!of.storage_keys || of.storage_keys->level_distinct.size() < 2)
-        return out.no_evidence("different values of each key level");
-    const StorageKeys& keys = *of.storage_keys;
-    if (!keys.complete)
-        return out.no_evidence("all key values: the walk over them is not done yet");
-    const auto partitions = static_cast<double>(std::max<size_t>(1, of.ranges.size()));
-    const auto first = static_cast<double>(keys.level_distinct[0]);
-    const bool few = of.ranges.size() > 1 && first < limits.keys_per_partition * partitions;
-    const bool lopsided =
-        keys.second_level_share > limits.second_level_share && keys.level_distinct[1] > 10;
-    if (!few && !lopsided) return;
-    auto& finding =
-        out.find(Severity::kMedium,
-                 few ? fmt::format("The first key level {} has {} values for {} physical "
-                                   "partitions: prefixes stay together "
-                                   "until they are split.",
-                                   of.key_paths[0], keys.level_distinct[0], of.ranges.size())
-                     : fmt::format("One value of the second key level {} holds {} of the data.",
-                                   of.key_paths[1], percent(keys.second_level_share)));
-    finding.fact("firstLevelDistinct", first)
-        .fact("secondLevelShare", keys.second_level_share)
-        .fact("partitions", partitions);
-    FindingChart chart{
-        "bars", "Different values by number of key levels", "values", {}, {{"values", {}}}};
-    for (size_t i = 0; i < keys.level_distinct.size(); ++i) {
-        std::string label;
-        for (size_t level = 0; level <= i; ++level) label += of.key_paths[level];
-        chart.labels.push_back(label);
-        chart.series[0].values.push_back(static_cast<double>(keys.level_distinct[i]));
-    }
-    finding.chart = std::move(chart);
-    std::vector<std::string> paths = of.key_paths;
-    if (few) std::swap(paths[0], paths[1]);
-    if (!few && paths.size() < 3) paths[1] = "/id";
-    finding.advise("partitionKey",
-                   few ? "Put the level with more values first."
-                       : "Choose a second level with more even values.",
-                   hierarchical_json(paths));
-    finding.saving_note = "Ingest scales with the number of first-level values.";
 }
 
 }  // namespace orrery::lab

@@ -34,12 +34,19 @@ public:
                                                std::string_view if_none_match) override;
     OperationResult read(std::string_view epk, std::string_view id,
                          std::string_view if_none_match) override;
-    std::shared_ptr<const std::string> find_version(const storage::View& view,
-                                                    const storage::Docref& docref) const override {
-        return deps_.cache.find_version(identity_.id, docref, view.commit_number());
+    void find_versions(const storage::View& view, std::span<const storage::Docref> docrefs,
+                       std::span<std::shared_ptr<const std::string>> out) const override {
+        deps_.cache.find_versions(identity_.id, docrefs, view.commit_number(), out);
     }
     void offer_version(const storage::View& view, const storage::Docref& docref,
                        std::string_view document) const override;
+    index::KeyRunPtr find_key_run(const storage::View& view, std::string_view epk,
+                                  uint64_t path_hash) const override {
+        return deps_.cache.key_runs().find({identity_.id, epk}, path_hash, view.commit_number());
+    }
+    Result<std::vector<index::KeyRunPtr>> build_key_runs(
+        const storage::View& view, std::string_view epk,
+        const std::vector<std::vector<index::PathStep>>& paths) const override;
     void execute(Transaction transaction, TransactionDone done) override;
     std::unique_ptr<StepTransaction> begin_steps(std::string_view epk,
                                                  storage::ViewPtr view) override;

@@ -75,10 +75,10 @@ Status PageRun::run_blocking() {
         rows_.emplace(pass->request, pass->filter);
     }
     for (; pass->settled && pass->emitted < pass->texts.size() && !page_full(); ++pass->emitted) {
-        std::string& text = pass->texts[pass->emitted];
+        const std::string text = std::move(pass->texts[pass->emitted]);
         answer_.output_bytes += text.size();
         answer_.returned_bytes += text.size();
-        answer_.rows.push_back(std::move(text));
+        answer_.rows.add(text);
     }
     more_ = !pass->settled || pass->emitted < pass->texts.size();
     position_.emitted = pass->settled ? pass->emitted : skip;

@@ -22,8 +22,8 @@ Status Documents::read(const PageRequest& request, const partition::Partition& p
     cached_.resize(docrefs.size());
     places_.resize(docrefs.size());
     keys_.clear();
+    partition.find_versions(view, docrefs, cached_);
     for (size_t i = 0; i < docrefs.size(); ++i) {
-        cached_[i] = partition.find_version(view, docrefs[i]);
         places_[i] = keys_.size();
         if (cached_[i] == nullptr)
             keys_.push_back(storage::keys::item(partition.identity().id, docrefs[i]));

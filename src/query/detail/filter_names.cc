@@ -18,6 +18,16 @@ bool names_one_value(const IndexPathSteps& path) {
                         [](const index::PathStep& s) { return s.any_element; });
 }
 
+bool is_stored_member(const CompiledQuery& query, const Expr& e, const json::MemberPath& names) {
+    return e.kind == ExprKind::kPath && e.args[0]->kind == ExprKind::kIdentifier &&
+           e.args[0]->name == query.item_alias() &&
+           std::equal(e.steps.begin(), e.steps.end(), names.begin(), names.end(),
+                      [](const ast::Step& step, const std::string& name) {
+                          return step.is_name() && step.name == name;
+                      }) &&
+           query.find_computed(e.steps[0].name) == nullptr;
+}
+
 FilterNames::FilterNames(const CompiledQuery& query, const Parameters& parameters)
     : parameters_(parameters) {
     for (size_t i = 0; i < query.parameters().size(); ++i)
@@ -95,6 +105,7 @@ std::optional<IndexPathSteps> FilterNames::only_path(const Expr& e) const {
 }
 
 void FilterNames::collect(const Expr& e, PathUse& use) const {
+    use.simple = use.simple && e.query == nullptr;
     if (!use.simple) return;
     switch (e.kind) {
         case ExprKind::kIdentifier:
@@ -105,12 +116,6 @@ void FilterNames::collect(const Expr& e, PathUse& use) const {
             return;
         }
         case ExprKind::kUdfCall:
-        case ExprKind::kSubquery:
-        case ExprKind::kExists:
-        case ExprKind::kArrayOf:
-        case ExprKind::kAll:
-        case ExprKind::kFirst:
-        case ExprKind::kLast:
             use.simple = false;
             return;
         case ExprKind::kCall: {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "json/item.h"
 #include "query/ast.h"
 #include "query/compile.h"
 #include "query/conditions.h"
@@ -14,6 +15,11 @@ namespace orrery::query::detail {
 /// False for paths through rows, elements and positions: an entry of such a path is some value of
 /// it, not all.
 bool names_one_value(const IndexPathSteps& path);
+
+/// Whether `e` is the member of the item that `names` lead to, as the item stores it: names alone,
+/// in either spelling, and no computed property.
+bool is_stored_member(const CompiledQuery& query, const ast::Expr& e,
+                      const json::MemberPath& names);
 
 /// What the names of a filter stand for: paths of the item and constants. Used by one thread.
 class FilterNames {

@@ -7,9 +7,11 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "base/errors.h"
 #include "index/terms.h"
 #include "partition/expiry.h"
 #include "query/detail/blocking_pass.h"
+#include "query/detail/key_runs.h"
 #include "query/detail/page_run.h"
 #include "storage/light_view.h"
 
@@ -22,9 +24,12 @@ namespace {
 
 /// Expired items that are not yet removed; more of them, and the items are read instead.
 constexpr size_t kExpiredMax = 1000;
-/// A logical partition with fewer items is read faster than the index of the whole partition.
+/// A logical partition with fewer items is read faster than the index of the whole partition, where
+/// its paths have no runs.
 constexpr uint64_t kSmallScope = 20'000;
 constexpr uint64_t kListMax = 1'000'000;
+/// Of a budget, for a value that is evaluated.
+constexpr uint64_t kStepsPerValue = 2;
 
 struct DocrefHash {
     using is_transparent = void;
@@ -88,6 +93,7 @@ struct PageRun::IndexOnly {
     SegmentFacts& facts;
     BlockingPass& pass;
     const PageRequest& request;
+    IndexPathSteps path;  ///< whose values are asked for; empty: the items' number is
     DocrefSet expired;
     json::Arena arena;  ///< of one value
     uint64_t entries = 0;
@@ -101,6 +107,19 @@ struct PageRun::IndexOnly {
     bool is_expired(std::string_view docref) const {
         return !expired.empty() && expired.contains(docref);
     }
+    /// Of a budget, for work on what is in memory.
+    Status spend(uint64_t steps) const {
+        storage::ReadBudget* const budget = storage::budget_of(*request.view);
+        if (budget == nullptr || budget->spend(steps)) return {};
+        return Status(errors::internal("The values are beyond the budget."));
+    }
+    /// Of a budget, for so many terms of a run. Searching through their bytes is fast, evaluating
+    /// each is not; the terms of a whole partition were paid for when they were found.
+    uint64_t steps_to_count(uint64_t terms, bool evaluated) const {
+        constexpr uint64_t kTermsPerStep = 8;
+        if (segment.whole_partition) return 0;
+        return evaluated ? terms * kStepsPerValue : terms / kTermsPerStep;
+    }
     std::string path_prefix(uint64_t hash) const {
         return storage::keys::index_path(segment.scope.partition, hash);
     }
@@ -110,8 +129,14 @@ struct PageRun::IndexOnly {
     /// Entries per term, where nothing has to be subtracted; nullopt: they must be walked.
     Result<std::optional<storage::TermCounts>> term_counts(uint64_t hash,
                                                            const index::TermRange& range) const {
-        if (!segment.whole_partition || !expired.empty())
-            return std::optional<storage::TermCounts>();
+        if (!expired.empty()) return std::optional<storage::TermCounts>();
+        if (const auto run = key_run_of(segment, hash)) {
+            const storage::TermColumn& column = *run->column();
+            TRY_STATUS(spend(1));
+            return std::optional(storage::TermCounts{
+                run->column(), column.lower_bound(range.begin), column.lower_bound(range.end), {}});
+        }
+        if (!segment.whole_partition) return std::optional<storage::TermCounts>();
         const auto counts = [&](uint64_t cost) {
             return storage::term_counts(*request.view, path_prefix(hash),
                                         segment.scope.docref_bytes, range.begin, range.end, cost);
@@ -132,40 +157,79 @@ bool PageRun::is_one_run(const IndexOnly& only) {
            (conditions.empty() || (conditions.size() == 1 && conditions[0]->is_single_term()));
 }
 
+/// Whether entries inside one key can be told from those of others, and are worth reading.
+Result<bool> PageRun::prepare_in_key(IndexOnly& only) {
+    const PageRequest& request = only.request;
+    const Segment& segment = only.segment;
+    if (!request.full_epk || request.settings->key.level_count() != 1) return false;
+    bool all = true;
+    const auto conditions = all_conditions(only.pass.filter, all);
+    bool from_runs = true;  // what is read is the key's alone
+    if (is_one_run(only)) {
+        // The entries of one value lie together in the index, too.
+        for (const Condition* condition : conditions)
+            from_runs = from_runs && condition->is_member_path() &&
+                        may_have_run(request, segment, condition->path) &&
+                        use_key_run_in_memory(request, segment, condition->path);
+        from_runs = from_runs && !conditions.empty();
+    } else {
+        std::vector<IndexPathSteps> paths;
+        if (!only.path.empty()) paths.push_back(only.path);
+        for (const IndexPathSteps& path : paths)
+            from_runs = from_runs && may_have_run(request, segment, path);
+        for (size_t i = 0; i < conditions.size() && only.path.empty() && from_runs; ++i)
+            from_runs = add_run_paths(request, segment, *conditions[i], paths);
+        if (from_runs) {
+            TRY(from_runs, use_key_runs(request, segment, only.facts, paths));
+        }
+        if (!from_runs) {
+            TRY(const uint64_t items, only.facts.items());
+            if (items < kSmallScope) return false;
+        }
+    }
+    if (from_runs) return true;
+    return owns_prefix(request, segment.scope.partition, *request.full_epk);
+}
+
 /// Whether entries in the segment's scope are exactly the segment's items, and worth reading.
 Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
     const Level& root = only.request.query.root();
     if (!only.facts.index_complete || only.request.query.item_alias().empty() ||
         root.sources.size() != 1 || only.request.query.has_udf())
         return false;
-    const storage::PartitionId partition = only.segment.scope.partition;
-    if (!only.segment.whole_partition) {
-        if (!only.request.full_epk || only.request.settings->key.level_count() != 1) return false;
-        if (!is_one_run(only)) {
-            TRY(const uint64_t items, only.facts.items());
-            if (items < kSmallScope) return false;
-        }
-        TRY(const bool alone, owns_prefix(only.request, partition, *only.request.full_epk));
-        if (!alone) return false;
+    const Segment& segment = only.segment;
+    if (!segment.whole_partition) {
+        TRY(const bool possible, prepare_in_key(only));
+        if (!possible) return false;
     }
-    TRY(const bool few, expired_docrefs(only.request, partition, only.expired));
-    return few && (only.segment.whole_partition || only.expired.empty());
+    TRY(const bool few, expired_docrefs(only.request, segment.scope.partition, only.expired));
+    if (!segment.whole_partition)
+        absl::erase_if(only.expired, [&](const std::string& docref) {
+            const std::string& end = segment.scope.docref_end;
+            return docref < segment.scope.docref_begin || (!end.empty() && docref >= end);
+        });
+    return few;
 }
 
 Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts,
                                       BlockingPass& pass) {
     const ItemNeeds& output = pass.request.query.output_needs();
     if (output.whole || output.paths.size() > 1) return false;
-    IndexOnly only{segment, facts, pass, pass.request, {}, {}, 0};
+    IndexOnly only{segment, facts, pass, pass.request, {}, {}, {}, 0};
+    if (output.paths.empty()) {
+        if (!pass.filter.conjuncts.empty() && !pass.filter.is_exact()) return false;
+    } else {
+        const ItemNeeds& all = pass.request.query.needs();
+        if (all.whole || all.paths != output.paths) return false;
+        for (const std::string& name : output.paths[0]) only.path.push_back({false, name});
+        // What is needed of items is what they store.
+        if (pass.request.query.is_hidden(only.path[0].name) ||
+            !pass.request.settings->path_usable(only.path))
+            return false;
+    }
     TRY(const bool possible, prepare_index_only(only));
     if (!possible) return false;
-    const ItemNeeds& all = only.request.query.needs();
-    bool answered = false;
-    if (output.paths.empty()) {
-        TRY(answered, feed_count(only));
-    } else if (!all.whole && all.paths == output.paths) {
-        TRY(answered, feed_values(only));
-    }
+    TRY(const bool answered, only.path.empty() ? feed_count(only) : feed_values(only));
     if (!answered) return false;
     AccessReport report;
     report.partition = segment.partition;
@@ -224,8 +288,10 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
         tester.emplace(only.request.query, only.request.parameters, condition);
     int64_t count = 0;
     std::set<std::string, std::less<>> partial;  // their items decide
+    // The entries of a run are told one by one: whoever reads them from the index sees as many.
+    const bool in_key = !only.segment.whole_partition;
     const auto passes = [&](std::string_view term) {
-        ++only.entries;
+        if (!in_key) ++only.entries;
         if (!tester) return true;
         const TermTester::Verdict verdict = tester->test(term);
         if (verdict == TermTester::Verdict::kAskItem) partial.emplace(term);
@@ -235,6 +301,8 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
         TRY(const auto counts, only.term_counts(hash, range));
         if (!counts) return false;
         const storage::TermColumn& column = *counts->column;
+        TRY_STATUS(only.spend(
+            only.steps_to_count(counts->last - counts->first, tester && condition.needle.empty())));
         for (size_t i = counts->first; i < counts->last && column.any_partial(); ++i)
             if (column.has_partial(i)) partial.emplace(column.term(i));
         for (const auto& change : counts->changes)
@@ -244,8 +312,9 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
             return !partial.empty() && partial.contains(term);
         };
         find_terms(*counts, condition.needle, [&](size_t i) {
-            if (!walked(column.term(i)) && passes(column.term(i)))
-                count += static_cast<int64_t>(column.count(i));
+            if (walked(column.term(i)) || !passes(column.term(i))) return;
+            count += static_cast<int64_t>(column.count(i));
+            if (in_key) only.entries += column.count(i);
         });
         for (const auto& change : counts->changes)
             if (!walked(change.term) && passes(change.term)) count += change.count;
@@ -258,6 +327,7 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
         one.ranges = {index::term_ranges::of_term(term)};
         TestedPostings postings(reader, one, {}, {});
         while (postings.next()) {
+            if (in_key) ++only.entries;
             if (postings.certain()) {
                 ++count;
             } else {
@@ -283,7 +353,6 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
     if (only.pass.filter.conjuncts.empty()) {
         TRY(count, only.items());
     } else {
-        if (!only.pass.filter.is_exact()) return false;
         const IndexReader reader{only.request.query, only.request.parameters, only.segment.scope,
                                  only.request.settings->path_key};
         Condition all;
@@ -330,13 +399,12 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
 
 /// Everything depends on the value of one path: each distinct value is evaluated once.
 Result<bool> PageRun::feed_values(IndexOnly& only) {
-    IndexPathSteps path;
-    for (const std::string& name : only.request.query.output_needs().paths[0])
-        path.push_back({false, name});
-    // What is needed of items is what they store.
-    if (only.request.query.is_hidden(path[0].name)) return false;
-    if (!only.request.settings->path_usable(path)) return false;
-    TRY(const uint64_t items, only.items());
+    const IndexPathSteps& path = only.path;
+    const uint64_t hash = index::path_hash(only.request.settings->path_key, path);
+    const index::KeyRunPtr run = key_run_of(only.segment, hash);
+    // Asking many items one by one takes longer than reading all of them in passing.
+    constexpr size_t kUntoldPart = 8;
+    if (run != nullptr && run->untold() > run->size() / kUntoldPart) return false;
     std::vector<index::TermRange> ranges{index::term_ranges::undefined(),
                                          index::term_ranges::defined()};
     for (const Conjunct& conjunct : only.pass.filter.conjuncts)
@@ -345,13 +413,14 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
 
     const bool undefined_in =
         !ranges.empty() && ranges[0].begin == index::term_ranges::undefined().begin;
-    const bool count_missing = undefined_in && !only.request.settings->undefined_usable(path);
+    // A run has entries for items that lack the path.
+    const bool count_missing =
+        undefined_in && run == nullptr && !only.request.settings->undefined_usable(path);
     const bool everything = !ranges.empty() && ranges.size() <= 2 &&
                             ranges.back().end == index::term_ranges::defined().end;
     if (count_missing && !everything) return false;
 
     PartitionWork& work = work_of(only.segment.partition);
-    const uint64_t hash = index::path_hash(only.request.settings->path_key, path);
     uint64_t seen = 0;  // items that have an entry, of those in the ranges
     const auto feed = [&](const Value& value, uint64_t weight) -> Status {
         only.arena.clear();
@@ -404,6 +473,8 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
         counts->each([&](std::string_view term, uint64_t count, bool partial) {
             if (!status.ok() || only.pass.run.is_done()) return;
             ++only.entries;
+            if (run != nullptr) status = only.spend(kStepsPerValue);
+            if (!status.ok()) return;
             values.clear();
             const auto value = index::decode_term(term, values);
             if (partial || !value || value->is_array() || value->is_object()) {
@@ -417,7 +488,10 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
         if (only.pass.run.is_done()) return true;
     }
     // Items that lack the path have no entry; their number is what is left.
-    if (count_missing) TRY_STATUS(feed(Value(), items - std::min(items, seen)));
+    if (count_missing) {
+        TRY(const uint64_t items, only.items());
+        TRY_STATUS(feed(Value(), items - std::min(items, seen)));
+    }
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "index/terms.h"
+#include "query/detail/key_runs.h"
 
 namespace orrery::query::detail {
 
@@ -14,6 +15,7 @@ using storage::Docref;
 
 namespace {
 
+constexpr uint64_t kScanCost = 10;
 constexpr uint64_t kEntryCost = 3;
 constexpr uint64_t kFetchCost = 60;
 constexpr uint64_t kListMax = 1'000'000;
@@ -49,6 +51,49 @@ Result<bool> OrderedSegment::matches(std::string_view document, Placed& placed) 
     return true;
 }
 
+/// Inside one key: whether the path that is sorted by is walked as a run. It is where the page
+/// shows a small part of the key's items and nothing but that path says which; reading most of them
+/// one by one takes longer than sorting all.
+Result<bool> OrderedSegment::walks_run(SegmentFacts& facts, uint64_t rows_wanted) {
+    if (!order().from_index || !facts.index_complete || order().composite != nullptr ||
+        request().query.root().sources.size() != 1 ||
+        !may_have_run(request(), segment_, order().steps))
+        return false;
+    for (const Conjunct& conjunct : run_.filter_.conjuncts) {
+        if (!conjunct.condition) return false;
+        const Condition& condition = *conjunct.condition;
+        const bool own = condition.is_of_values(order().steps) && condition.test == nullptr;
+        if (!own && !names_the_key(request(), condition)) return false;
+    }
+    const auto is_small = [&](uint64_t rows, uint64_t items) {
+        return rows < kListMax && rows * kFetchCost <= 2 * items * kScanCost;
+    };
+    uint64_t items = 0;
+    const bool there = use_key_run_in_memory(request(), segment_, order().steps);
+    if (there) {
+        items = key_run_of(segment_, order().path)->size();
+    } else {
+        TRY(items, facts.items());
+    }
+    const index::TermRange all = index::term_ranges::defined();
+    const bool ranged = std::none_of(order().ranges.begin(), order().ranges.end(),
+                                     [&](const index::TermRange& range) {
+                                         return range.begin == all.begin && range.end == all.end;
+                                     });
+    if (!is_small(rows_wanted, items) && !ranged) return false;
+    TRY(const bool usable, use_key_runs(request(), segment_, facts, {order().steps}));
+    if (!usable) return false;
+    ranges_ = order().ranges;
+    // A run has entries for items that lack the path.
+    if (order().needs_undefined) ranges_.insert(ranges_.begin(), index::term_ranges::undefined());
+    const index::KeyRunPtr run = key_run_of(segment_, order().path);
+    uint64_t entries = 0;
+    for (const index::TermRange& range : ranges_)
+        entries += run->first_entry(run->column()->lower_bound(range.end)) -
+                   run->first_entry(run->column()->lower_bound(range.begin));
+    return is_small(std::min(rows_wanted, entries), items);
+}
+
 Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
     run_.work_of(segment_.partition);
     const Position& position = run_.resume_;
@@ -66,10 +111,20 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
     }
     // What is read is shown.
     if (walk_decides_) batch_ = std::clamp<size_t>(share, batch_, kBatchMax);
-    // Between the entries of one key lie those of all others: its items are sorted instead.
+    // Between the entries of one key lie those of all others: its run is walked, or its items are
+    // sorted.
     const bool walkable =
         order().from_index && facts.index_complete && (!segment_.one_key || order().within_key);
+    ranges_ = order().ranges;
+    needs_undefined_ = order().needs_undefined;
+    bool by_run = false;
     if (!walkable) {
+        TRY(by_run, walks_run(facts, rows_wanted));
+    }
+    if (by_run) {
+        narrows = false;
+        needs_undefined_ = false;
+    } else if (!walkable) {
         TRY(Access access,
             choose_access(request(), segment_, facts, run_.filter_, false, kCountMax));
         return sort_all(std::move(access), rows_wanted);
@@ -104,11 +159,11 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
     }
     report_.access = "index order";
     report_.detail = order().composite != nullptr ? "composite" : index::path_text(order().steps);
-    const bool undefined_first = order().needs_undefined && !order().backward;
+    const bool undefined_first = needs_undefined_ && !order().backward;
     const bool past_undefined = position.order == Position::Order::kSorted &&
                                 position.term != index::term_ranges::undefined().begin;
     stage_ = undefined_first && !past_undefined ? Stage::kUndefined : Stage::kWalk;
-    if (order().needs_undefined && order().backward && position.order == Position::Order::kSorted &&
+    if (needs_undefined_ && order().backward && position.order == Position::Order::kSorted &&
         !past_undefined)
         stage_ = Stage::kUndefined;
     range_ = 0;
@@ -268,7 +323,7 @@ size_t undecided_prefix(std::string_view term, bool composite) {
 /// Opens the next range in the walk's direction, at the position if that lies in it.
 void OrderedSegment::open_range() {
     postings_.reset();
-    const auto& ranges = order().ranges;
+    const auto& ranges = ranges_;
     const Position& position = run_.resume_;
     const bool resumes = position.order == Position::Order::kSorted;
     while (range_ < ranges.size()) {
@@ -309,7 +364,7 @@ Status OrderedSegment::walk() {
             if (!candidates.empty()) break;
             open_range();
             if (postings_) continue;
-            stage_ = order().needs_undefined && order().backward ? Stage::kUndefined : Stage::kEnd;
+            stage_ = needs_undefined_ && order().backward ? Stage::kUndefined : Stage::kEnd;
             break;
         }
         const std::string_view term = postings_->term();

@@ -88,6 +88,7 @@ public:
 private:
     const PageRequest& request() const { return run_.request_; }
     const SortOrder& order() const { return run_.order_; }
+    Result<bool> walks_run(SegmentFacts& facts, uint64_t rows_wanted);
     Status sort_all(Access access, uint64_t rows_wanted);
     Status walk();
     Status scan_undefined();
@@ -108,6 +109,8 @@ private:
     Stage stage_ = Stage::kWalk;
     std::unique_ptr<CandidateReader> scan_;
     std::optional<index::Postings> postings_;
+    std::vector<index::TermRange> ranges_;  ///< of the walk, ascending
+    bool needs_undefined_ = false;          ///< items without the key have no entry in them
     size_t range_ = 0;
     size_t batch_ = 8;
     bool walk_decides_ = false;  ///< entries of the walk that are not partial match, one row each

@@ -54,7 +54,9 @@ uint64_t Window::wanted() const {
     return rows > UINT64_MAX - skips ? UINT64_MAX : rows + skips;
 }
 
-PageRun::PageRun(const PageRequest& request) : request_(request), writer_(*request.settings) {}
+PageRun::PageRun(const PageRequest& request) : request_(request), writer_(*request.settings) {
+    answer_.rows = RowTexts(request.front);
+}
 
 namespace {
 
@@ -79,20 +81,18 @@ PartitionWork& PageRun::work_of(size_t partition) {
 }
 
 void PageRun::add_row(const Value& row, const Docref& docref, std::string_view bytes) {
-    std::string text;
-    uint64_t returned = 0;
-    if (request_.query.returns_whole_item()) {
-        const auto document = json::decode_document(bytes);
-        text.reserve(document->text.size() + 256);
-        writer_.append(text, *document, docref);
-        returned = document->text.size();
-    } else {
-        text = json::to_text(row, json::NumberForm::kCanonical);
-        returned = text.size();
-    }
-    answer_.output_bytes += text.size();
-    answer_.returned_bytes += returned;
-    answer_.rows.push_back(std::move(text));
+    answer_.rows.add_with([&](std::string& text) {
+        const size_t before = text.size();
+        if (request_.query.returns_whole_item()) {
+            const auto document = json::decode_document(bytes);
+            writer_.append(text, *document, docref);
+            answer_.returned_bytes += document->text.size();
+        } else {
+            json::write(text, row, json::NumberForm::kCanonical);
+            answer_.returned_bytes += text.size() - before;
+        }
+        answer_.output_bytes += text.size() - before;
+    });
 }
 
 Result<PageAnswer> PageRun::run() {

@@ -103,6 +103,7 @@ private:
     Result<bool> feed_values(IndexOnly& only);
     Result<bool> feed_counted(IndexOnly& only, const Condition& condition);
     Result<bool> prepare_index_only(IndexOnly& only);
+    static Result<bool> prepare_in_key(IndexOnly& only);
     static bool is_one_run(const IndexOnly& only);
     Status feed_item_at(IndexOnly& only, std::string_view docref);
 

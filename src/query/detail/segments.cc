@@ -103,6 +103,8 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
             segment.scope.partition = identity.id;
             segment.scope.docref_bytes = 8 * (request.settings->key.level_count() + 1);
             segment.one_key = !range.min.empty() && range == partition::range_of_key(range.min);
+            if (segment.one_key && request.full_epk && request.settings->key.level_count() == 1)
+                segment.scope.runs = std::make_shared<index::KeyRuns>();
             if (!segment.whole_partition) {
                 const auto bounds = partition::docref_bounds(request.settings->key, range);
                 segment.scope.docref_begin = bounds.begin;
@@ -126,14 +128,22 @@ Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment
     return facts;
 }
 
-Result<uint64_t> SegmentFacts::items() {
-    if (items_) return *items_;
+Status SegmentFacts::count() {
+    if (count_) return {};
     const partition::Partition& part = *request_->partitions[segment_->partition];
-    TRY(const auto count, request_->full_epk
-                              ? part.logical_totals(*request_->view, *request_->full_epk)
-                              : part.totals(*request_->view));
-    items_ = static_cast<uint64_t>(std::max<int64_t>(0, count.items));
-    return *items_;
+    TRY(count_, request_->full_epk ? part.logical_totals(*request_->view, *request_->full_epk)
+                                   : part.totals(*request_->view));
+    return {};
+}
+
+Result<uint64_t> SegmentFacts::items() {
+    TRY_STATUS(count());
+    return static_cast<uint64_t>(std::max<int64_t>(0, count_->items));
+}
+
+Result<uint64_t> SegmentFacts::bytes() {
+    TRY_STATUS(count());
+    return static_cast<uint64_t>(std::max<int64_t>(0, count_->bytes));
 }
 
 namespace {

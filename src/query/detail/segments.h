@@ -56,11 +56,14 @@ public:
     bool index_complete = true;  ///< no item is missing from the index
     /// Items of the segment's partition, or of its key. Read when first asked for.
     Result<uint64_t> items();
+    /// The bytes of their texts, likewise.
+    Result<uint64_t> bytes();
 
 private:
+    Status count();
     const PageRequest* request_;
     const Segment* segment_;
-    std::optional<uint64_t> items_;
+    std::optional<storage::Count> count_;
 };
 Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment);
 

@@ -198,16 +198,22 @@ rocksdb::Status Committer::call(const std::function<rocksdb::Status()>& task) {
 
 /// The committer only sets the memtables aside; whoever asked waits for the disk.
 rocksdb::Status Committer::flush_memtables() {
-    const rocksdb::Status begun = call([this] {
-        std::vector<rocksdb::ColumnFamilyHandle*> families;
-        for (size_t i = 0; i < kFamilyCount; ++i)
-            families.push_back(database_->family(static_cast<Family>(i)));
-        rocksdb::FlushOptions options;
-        options.wait = false;
-        options.allow_write_stall = true;
-        return database_->db().Flush(options, families);
-    });
-    if (!begun.ok()) return begun;
+    rocksdb::FlushOptions options;
+    options.wait = false;
+    options.allow_write_stall = true;
+    // Family by family from where it was: RocksDB sets none aside while it holds writes back.
+    for (size_t i = 0; i < kFamilyCount;) {
+        rocksdb::Status begun = call([&] {
+            rocksdb::Status status;
+            for (; i < kFamilyCount; ++i) {
+                status = database_->db().Flush(options, database_->family(static_cast<Family>(i)));
+                if (!status.ok()) break;
+            }
+            return status;
+        });
+        if (begun.IsTryAgain()) begun = wait_for_disk();
+        if (!begun.ok()) return begun;
+    }
     for (size_t i = 0; i < kFamilyCount;) {
         uint64_t waiting = 0;
         database_->db().GetIntProperty(database_->family(static_cast<Family>(i)),
@@ -216,11 +222,18 @@ rocksdb::Status Committer::flush_memtables() {
             ++i;
             continue;
         }
-        uint64_t errors = 0;
-        database_->db().GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors);
-        if (errors > 0 || failed_) return rocksdb::Status::IOError("memory could not be written");
-        std::this_thread::sleep_for(kFlushLookEvery);
+        rocksdb::Status status = wait_for_disk();
+        if (!status.ok()) return status;
     }
+    return rocksdb::Status::OK();
+}
+
+/// A moment, or the news that there is nothing to wait for.
+rocksdb::Status Committer::wait_for_disk() const {
+    uint64_t errors = 0;
+    database_->db().GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors);
+    if (errors > 0 || failed_) return rocksdb::Status::IOError("memory could not be written");
+    std::this_thread::sleep_for(kFlushLookEvery);
     return rocksdb::Status::OK();
 }
 

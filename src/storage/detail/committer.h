@@ -87,6 +87,7 @@ private:
     void commit_queued();
     void refuse_queued();
     void close_calls();
+    rocksdb::Status wait_for_disk() const;
     Group next_group();
     void commit(Group group);
     void refuse(std::unique_ptr<CommitOperation> operation);

@@ -28,7 +28,7 @@ rocksdb::IOStatus create_folders(rocksdb::FileSystem& fs, const std::string& fol
          slash = folder.find('/', slash + 1)) {
         const std::string parent = folder.substr(0, slash);
         if (!fs.FileExists(parent, {}, nullptr).ok()) {
-            const rocksdb::IOStatus made = fs.CreateDirIfMissing(parent, {}, nullptr);
+            rocksdb::IOStatus made = fs.CreateDirIfMissing(parent, {}, nullptr);
             if (!made.ok()) return made;
         }
     }
@@ -312,7 +312,7 @@ const rocksdb::Snapshot* Database::take_snapshot(IndexFiles& files) const {
 }
 
 std::string Database::explain(const rocksdb::Status& status) const {
-    const std::string text = status.ToString();
+    std::string text = status.ToString();
     if (status.IsNoSpace() || text.find("No space left") != std::string::npos) {
         return fmt::format(
             "the disk that holds {} is full ({}). Free some space and start the server again.",

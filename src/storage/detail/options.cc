@@ -28,7 +28,6 @@ Shape shape_of(Family family) {
         case Family::kIndex:
             return {64 * 1024, 16384, false};
         case Family::kLog:
-            return {16 * kMiB, 16384, false};
         case Family::kImages:
             return {16 * kMiB, 16384, false};
         case Family::kTtl:

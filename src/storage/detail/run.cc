@@ -45,10 +45,10 @@ public:
         std::string_view first;
         std::string_view last;
         for (const RunPtr& run : runs) {
-            if (run->size() == 0) continue;
+            const size_t entries = run->size();
+            if (entries == 0) continue;
             if (lanes_.empty() || run->key(0) < first) first = run->key(0);
-            if (lanes_.empty() || run->key(run->size() - 1) > last)
-                last = run->key(run->size() - 1);
+            if (lanes_.empty() || run->key(entries - 1) > last) last = run->key(entries - 1);
             lanes_.push_back({0, {}, run.get(), 0});
         }
         skip_ = common_prefix(first, last);
