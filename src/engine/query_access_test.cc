@@ -285,6 +285,63 @@ TEST_P(Accesses, PagesInsideOneKeyWhileOthersWrite) {
     }
 }
 
+/// Items that were written before anything could expire are not yet listed as expired.
+TEST(AccessesAlone, TimeToLiveThatIsSwitchedOnLater) {
+    TestEngine engine;
+    QueryContainerSpec spec;
+    spec.partition_key = R"({"paths":["/pk"],"kind":"Hash","version":2})";
+    auto container = QueryContainer::create(engine, spec);
+    for (int i = 0; i < 50; ++i)
+        ASSERT_TRUE(container->upsert(R"({"id":")" + std::to_string(i) + R"(","pk":"a","x":)" +
+                                      std::to_string(i % 5) + "}"));
+    engine.clock().advance_seconds(100);
+    json::Arena arena;
+    const std::string& id = container->container().id;
+    const std::string body = R"({"id":")" + id + R"(","partitionKey":)" + spec.partition_key +
+                             R"(,"defaultTtl":10})";
+    ASSERT_TRUE(engine.catalog().replace_container("q", id, *json::parse(body, arena), "").ok());
+    for (const std::string key : {R"(["a"])", ""}) {
+        QueryOptions options;
+        options.partition_key = key;
+        for (const std::string filter : {"", " WHERE c.x = 2", " WHERE c.x > 2"})
+            EXPECT_EQ(container->query("SELECT VALUE COUNT(1) FROM c" + filter, options).rows,
+                      std::vector<std::string>{"0"})
+                << filter << key;
+        const std::string groups = "SELECT c.x, COUNT(1) AS n FROM c GROUP BY c.x";
+        EXPECT_TRUE(container->query(groups, options).rows.empty());
+    }
+}
+
+/// Keys of the first version whose hashes are the same: entries of both lie together.
+TEST(AccessesAlone, ChargesOfKeysThatShareAHash) {
+    TestEngine engine;
+    QueryContainerSpec spec;
+    spec.partition_key = R"({"paths":["/pk"],"kind":"Hash","version":1})";
+    auto container = QueryContainer::create(engine, spec);
+    for (int i = 0; i < 60; ++i)
+        for (const std::string key : {"key58286", "key158578"})
+            ASSERT_TRUE(container->upsert(R"({"id":")" + std::to_string(i) + R"(","pk":")" + key +
+                                          R"(","x":)" + std::to_string(i % 3) + "}"));
+    QueryOptions options;
+    options.partition_key = R"(["key58286"])";
+    const std::string count = "SELECT VALUE COUNT(1) FROM c WHERE c.x = 1";
+    const QueryOutcome before = container->query(count, options);
+    container->query("SELECT c.x, COUNT(1) AS n FROM c GROUP BY c.x", options);
+    const QueryOutcome after = container->query(count, options);
+    EXPECT_EQ(before.rows, std::vector<std::string>{"20"});
+    EXPECT_EQ(after.rows, before.rows);
+    EXPECT_EQ(after.charged_items, before.charged_items);
+    EXPECT_EQ(after.charged_entries, before.charged_entries);
+}
+
+/// Each run takes time and memory for every item.
+TEST_P(Accesses, ManyPathsInsideOneKeyHaveNoRuns) {
+    std::string query = "SELECT VALUE COUNT(1) FROM c WHERE c.x > 2 OR c.y > 3 OR c.z > 'z1'";
+    EXPECT_EQ(expect_same(query, "tenant3"), std::set<std::string>{"index only"});
+    for (int i = 0; i < 1000; ++i) query += " OR c.other" + std::to_string(i) + " > 1";
+    EXPECT_EQ(expect_same(query, "tenant3"), std::set<std::string>{"scan"});
+}
+
 INSTANTIATE_TEST_SUITE_P(Settings, Accesses,
                          ::testing::Values(Setting{false, false}, Setting{false, true},
                                            Setting{true, false}, Setting{true, true}),

@@ -191,6 +191,9 @@ public:
     virtual Result<storage::Count> logical_totals(const storage::View& view,
                                                   std::string_view epk) const = 0;
 
+    /// Whether `ttl` has every item that may expire. Not so for a while after a container's time to
+    /// live was switched on.
+    virtual Result<bool> lists_expiry(const storage::View& view) const = 0;
     /// Removes up to `max` expired items; returns how many. Background thread.
     virtual Result<size_t> remove_expired(size_t max, const RemovedWork& removed = {}) = 0;
 

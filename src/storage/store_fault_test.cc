@@ -114,7 +114,9 @@ TEST(StoreFaults, FlushWaitsWhereADiskTooSlowHoldsWritesBack) {
     // RocksDB stops writes when three memtables of a family wait for the disk.
     std::vector<std::future<Status>> flushes;
     for (int i = 0; i < 4; ++i) {
-        if (i < 3) ASSERT_TRUE(put(*store, "key" + std::to_string(i), "value").ok());
+        if (i < 3) {
+            ASSERT_TRUE(put(*store, "key" + std::to_string(i), "value").ok());
+        }
         flushes.push_back(std::async(std::launch::async, [&] { return store->flush(); }));
         EXPECT_EQ(flushes.back().wait_for(std::chrono::milliseconds(50)),
                   std::future_status::timeout);

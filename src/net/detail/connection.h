@@ -57,6 +57,7 @@ public:
     void on_deadline();
     void on_events(uint32_t events) override;
     void resume() { proceed(); }  ///< after Loop::resume_later()
+    void send_answer();           ///< after Loop::send_soon()
 
     bool client_gone() const { return client_gone_.load(std::memory_order_relaxed); }
     Loop& loop() const { return *loop_; }

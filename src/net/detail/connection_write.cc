@@ -31,13 +31,19 @@ void clear_string(std::string& text) {
 
 }  // namespace
 
-/// Starts writing exchange_'s response; on return it is written, waits for the socket, or failed.
+/// exchange_'s response is built now and sent soon, with those of other connections.
 void Connection::respond() {
     keep_alive_ = keep_alive_ && parser_.keep_alive() && !loop_->stopping();
     build_head();
     drop_request();
     state_ = State::kWriting;
+    loop_->send_soon(shared_from_this());
+}
+
+void Connection::send_answer() {
+    if (state_ != State::kWriting) return;  // closed meanwhile
     write_on();
+    proceed();
 }
 
 void Connection::build_head() {

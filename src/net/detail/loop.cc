@@ -18,8 +18,18 @@ namespace orrery::net::detail {
 namespace {
 
 constexpr int kEventsMax = 128;
+/// A client that has its answer wants a processor. Where there are fewer of these than clients,
+/// each one that wakes takes the place of this thread: answers are sent a few at a time.
+constexpr size_t kAnswersHeldMax = 16;
+constexpr int64_t kAnswerHeldUsMax = 200;
 
 thread_local const Loop* current_loop = nullptr;
+
+int64_t now_us() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
+}
 
 int64_t coarse_ms(clockid_t clock) {
     timespec now{};
@@ -70,6 +80,7 @@ void Loop::run() {
         read_mail();
         if (!resumed_.empty()) resume_connections();
         if (next_due_ms() <= coarse_now_ms()) on_timer();
+        send_answers();
         ended_.clear();
     }
     // All connections are closed. Handlers may still hold exchanges: their answers go nowhere.
@@ -90,7 +101,8 @@ void Loop::wait_for_events() {
         timeout_ms = static_cast<int>(std::min<int64_t>(delay_ms, std::numeric_limits<int>::max()));
     }
     sleeping_.store(true, std::memory_order_seq_cst);
-    if (!resumed_.empty() || has_mail_.load(std::memory_order_seq_cst)) timeout_ms = 0;
+    if (!resumed_.empty() || !answered_.empty() || has_mail_.load(std::memory_order_seq_cst))
+        timeout_ms = 0;
     epoll_event events[kEventsMax];
     const int count = ::epoll_wait(epoll_.get(), events, kEventsMax, timeout_ms);
     sleeping_.store(false, std::memory_order_seq_cst);
@@ -98,6 +110,7 @@ void Loop::wait_for_events() {
     for (int i = 0; i < count; ++i) {
         if (auto* watcher = static_cast<Watcher*>(events[i].data.ptr); watcher != nullptr)
             watcher->on_events(events[i].events);
+        send_answers_when_due();
     }
 }
 
@@ -204,6 +217,7 @@ void Loop::read_mail() {
         has_mail_.store(false, std::memory_order_seq_cst);
     }
     for (Mail& mail : reading_) {
+        send_answers_when_due();
         if (mail.task == nullptr) {
             mail.connection->answer_later(std::move(mail.exchange));
             continue;
@@ -219,6 +233,25 @@ void Loop::read_mail() {
 
 void Loop::resume_later(std::shared_ptr<Connection> connection) {
     resumed_.push_back(std::move(connection));
+}
+
+void Loop::send_soon(std::shared_ptr<Connection> connection) {
+    if (answered_.empty()) answered_since_us_ = now_us();
+    answered_.push_back(std::move(connection));
+}
+
+/// Answers to what follows on the same connections wait for the next time: others get their turn.
+void Loop::send_answers() {
+    if (answered_.empty()) return;
+    sending_.swap(answered_);
+    for (const auto& connection : sending_) connection->send_answer();
+    sending_.clear();
+}
+
+void Loop::send_answers_when_due() {
+    if (answered_.empty()) return;
+    if (answered_.size() >= kAnswersHeldMax || now_us() - answered_since_us_ >= kAnswerHeldUsMax)
+        send_answers();
 }
 
 void Loop::resume_connections() {
@@ -287,6 +320,7 @@ void Loop::begin_stop() {
 void Loop::finish_stop() {
     post_function([this] {
         stopping_ = true;
+        send_answers();
         while (!connections_.empty()) {
             const std::shared_ptr<Connection> connection = connections_.back();
             connection->close();

@@ -101,6 +101,8 @@ public:
     void set_alarm(int64_t delay_ms, std::function<void()> function);
     /// Goes on with the connection in the next round: others get their turn first.
     void resume_later(std::shared_ptr<Connection> connection);
+    /// Sends the connection's answer with those of others, within this round of events.
+    void send_soon(std::shared_ptr<Connection> connection);
     /// "date: …\r\n", renewed each second.
     std::string_view date_line();
     void remove(Connection& connection);
@@ -123,6 +125,8 @@ private:
     bool send_mail(Mail mail);
     void read_mail();
     void resume_connections();
+    void send_answers();
+    void send_answers_when_due();
     void on_timer();
 
     const HttpServerOptions options_;
@@ -138,8 +142,11 @@ private:
     std::thread thread_;
 
     std::vector<std::shared_ptr<Connection>> connections_;
-    std::vector<std::shared_ptr<Connection>> ended_;    ///< in this round of events
-    std::vector<std::shared_ptr<Connection>> resumed_;  ///< in the next one
+    std::vector<std::shared_ptr<Connection>> ended_;     ///< in this round of events
+    std::vector<std::shared_ptr<Connection>> resumed_;   ///< in the next one
+    std::vector<std::shared_ptr<Connection>> answered_;  ///< their answers are to be sent
+    std::vector<std::shared_ptr<Connection>> sending_;
+    int64_t answered_since_us_ = 0;  ///< while answered_ is not empty
     std::atomic<size_t> connection_count_{0};
     std::atomic<size_t> large_bytes_{0};
     Connection* dispatching_ = nullptr;

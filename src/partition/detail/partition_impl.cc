@@ -425,6 +425,13 @@ Result<storage::Count> PartitionImpl::totals(const storage::View& view) const {
     return view.count(counter_keys::totals(identity_.id));
 }
 
+Result<bool> PartitionImpl::lists_expiry(const storage::View& view) const {
+    if (lsn() == 0) return true;  // nothing was ever written
+    TRY(const std::optional<std::string> complete,
+        view.get(storage::Family::kMeta, meta_keys::ttl_complete(identity_.id)));
+    return complete.has_value();
+}
+
 Result<bool> PartitionImpl::holds_unindexed(const storage::View& view) const {
     const SettingsStatePtr settings = state();
     if (!(*settings)->markers_usable()) return true;

@@ -69,6 +69,7 @@ public:
     Status delete_logical_partition(std::string_view epk, const RemovedWork& removed) override;
     Result<storage::Count> totals(const storage::View& view) const override;
     Result<bool> holds_unindexed(const storage::View& view) const override;
+    Result<bool> lists_expiry(const storage::View& view) const override;
     /// Committer thread, before the item is published.
     void note_unindexed() { unindexed_ = Unindexed::kSome; }
     Result<storage::Count> logical_totals(const storage::View& view,

@@ -39,12 +39,15 @@ struct DocrefHash {
 };
 using DocrefSet = absl::flat_hash_set<std::string, DocrefHash, std::equal_to<>>;
 
-/// The docrefs in `ttl` that are due; false when there are too many.
-Result<bool> expired_docrefs(const PageRequest& request, storage::PartitionId partition,
+/// The docrefs in `ttl` that are due; false when there are too many, or not all of them are there.
+Result<bool> expired_docrefs(const PageRequest& request, const partition::Partition& part,
                              DocrefSet& out) {
     using storage::keys::TtlKind;
     const auto default_ttl = request.settings->default_ttl;
     if (!default_ttl) return true;
+    TRY(const bool complete, part.lists_expiry(*request.view));
+    if (!complete) return false;
+    const storage::PartitionId partition = part.identity().id;
     const int64_t now = request.clock.wall_seconds();
     for (const TtlKind kind : {TtlKind::kOwnExpiry, TtlKind::kUnderDefault}) {
         if (kind == TtlKind::kUnderDefault && *default_ttl < 0) continue;
@@ -164,31 +167,35 @@ Result<bool> PageRun::prepare_in_key(IndexOnly& only) {
     if (!request.full_epk || request.settings->key.level_count() != 1) return false;
     bool all = true;
     const auto conditions = all_conditions(only.pass.filter, all);
-    bool from_runs = true;  // what is read is the key's alone
+    const auto is_alone = [&] {
+        return owns_prefix(request, segment.scope.partition, *request.full_epk);
+    };
+    std::vector<IndexPathSteps> paths;
     if (is_one_run(only)) {
-        // The entries of one value lie together in the index, too.
-        for (const Condition* condition : conditions)
-            from_runs = from_runs && condition->is_member_path() &&
-                        may_have_run(request, segment, condition->path) &&
-                        use_key_run_in_memory(request, segment, condition->path);
-        from_runs = from_runs && !conditions.empty();
-    } else {
-        std::vector<IndexPathSteps> paths;
-        if (!only.path.empty()) paths.push_back(only.path);
-        for (const IndexPathSteps& path : paths)
-            from_runs = from_runs && may_have_run(request, segment, path);
-        for (size_t i = 0; i < conditions.size() && only.path.empty() && from_runs; ++i)
-            from_runs = add_run_paths(request, segment, *conditions[i], paths);
-        if (from_runs) {
-            TRY(from_runs, use_key_runs(request, segment, only.facts, paths));
-        }
-        if (!from_runs) {
-            TRY(const uint64_t items, only.facts.items());
-            if (items < kSmallScope) return false;
-        }
+        // The entries of one value lie together in the index, too: a run is as good.
+        if (conditions.empty() || !add_run_paths(request, segment, *conditions[0], paths))
+            return is_alone();
+        if (use_key_run_in_memory(request, segment, paths[0])) return true;
+        TRY(const bool alone, is_alone());
+        if (alone) return true;
+        // Between them lie those of a key whose hash begins alike. What the next query finds in
+        // memory must not change what it costs: this one goes by a run, too.
+        return use_key_runs(request, segment, only.facts, paths);
+    }
+    bool from_runs = true;  // what is read is the key's alone
+    if (!only.path.empty()) {
+        paths.push_back(only.path);
+        from_runs = may_have_run(request, segment, only.path);
+    }
+    for (size_t i = 0; i < conditions.size() && only.path.empty() && from_runs; ++i)
+        from_runs = add_run_paths(request, segment, *conditions[i], paths);
+    if (from_runs) {
+        TRY(from_runs, use_key_runs(request, segment, only.facts, paths));
     }
     if (from_runs) return true;
-    return owns_prefix(request, segment.scope.partition, *request.full_epk);
+    TRY(const uint64_t items, only.facts.items());
+    if (items < kSmallScope) return false;
+    return is_alone();
 }
 
 /// Whether entries in the segment's scope are exactly the segment's items, and worth reading.
@@ -198,17 +205,15 @@ Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
         root.sources.size() != 1 || only.request.query.has_udf())
         return false;
     const Segment& segment = only.segment;
-    if (!segment.whole_partition) {
-        TRY(const bool possible, prepare_in_key(only));
-        if (!possible) return false;
-    }
-    TRY(const bool few, expired_docrefs(only.request, segment.scope.partition, only.expired));
-    if (!segment.whole_partition)
-        absl::erase_if(only.expired, [&](const std::string& docref) {
-            const std::string& end = segment.scope.docref_end;
-            return docref < segment.scope.docref_begin || (!end.empty() && docref >= end);
-        });
-    return few;
+    TRY(const bool few, expired_docrefs(only.request, *only.request.partitions[segment.partition],
+                                        only.expired));
+    if (!few) return false;
+    if (segment.whole_partition) return true;
+    absl::erase_if(only.expired, [&](const std::string& docref) {
+        const std::string& end = segment.scope.docref_end;
+        return docref < segment.scope.docref_begin || (!end.empty() && docref >= end);
+    });
+    return prepare_in_key(only);
 }
 
 Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts,
@@ -290,9 +295,12 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
     std::set<std::string, std::less<>> partial;  // their items decide
     // The entries of a run are told one by one: whoever reads them from the index sees as many.
     const bool in_key = !only.segment.whole_partition;
+    Status spent;  // of a budget: terms that hold the needle are evaluated one by one
     const auto passes = [&](std::string_view term) {
         if (!in_key) ++only.entries;
         if (!tester) return true;
+        if (in_key && spent.ok() && !condition.needle.empty()) spent = only.spend(kStepsPerValue);
+        if (!spent.ok()) return false;
         const TermTester::Verdict verdict = tester->test(term);
         if (verdict == TermTester::Verdict::kAskItem) partial.emplace(term);
         return verdict == TermTester::Verdict::kYes;
@@ -319,6 +327,7 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
         for (const auto& change : counts->changes)
             if (!walked(change.term) && passes(change.term)) count += change.count;
     }
+    TRY_STATUS(std::move(spent));
     std::vector<std::string> undecided;
     const IndexReader reader{only.request.query, only.request.parameters, only.segment.scope,
                              only.request.settings->path_key};

@@ -14,6 +14,9 @@ namespace {
 /// memory; making one is not interrupted.
 constexpr uint64_t kItemsMax = 20'000;
 constexpr uint64_t kBytesMax = 32 << 20;
+/// Paths of one query. Each more makes the pass over the items take half as long again, and takes
+/// memory for every item whether it has the path or not.
+constexpr size_t kPathsMax = 4;
 
 bool is_system_property(std::string_view name) {
     return name == "_ts" || name == "_rid" || name == "_self" || name == "_etag" ||
@@ -75,7 +78,7 @@ bool add_run_paths(const PageRequest& request, const Segment& segment, const Con
         return false;
     if (std::find(out.begin(), out.end(), condition.path) == out.end())
         out.push_back(condition.path);
-    return true;
+    return out.size() <= kPathsMax;
 }
 
 bool names_the_key(const PageRequest& request, const Condition& condition) {

@@ -25,7 +25,8 @@ bool use_key_run_in_memory(const PageRequest& request, const Segment& segment,
 /// The run that walks over a path read; null: none.
 index::KeyRunPtr key_run_of(const Segment& segment, uint64_t path_hash);
 
-/// Appends the paths whose entries the condition reads. False: some may not have runs.
+/// Appends the paths whose entries the condition reads. False: some may not have runs, or they are
+/// too many.
 bool add_run_paths(const PageRequest& request, const Segment& segment, const Condition& condition,
                    std::vector<IndexPathSteps>& out);
 
