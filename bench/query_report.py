@@ -89,7 +89,7 @@ def main():
         say("")
     share = next((row["rocksdb_share"] for row in rows if row.get("rocksdb_share")), None)
     if share is not None:
-        say(f"RocksDB's own code took {share:.0f} % of the server's time over all lines.\n")
+        say(f"RocksDB's own code took {share:.0f} % of the server's time in a further pass over all lines.\n")
     errors = [f"{row['system']}, {row['line']}, {row['scope']}: {row['errors']}" for row in measured if row["errors"]]
     if errors:
         say("Errors: " + "; ".join(errors) + "\n")

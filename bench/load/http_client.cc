@@ -45,20 +45,30 @@ HttpClient::~HttpClient() {
     if (fd_ >= 0) ::close(fd_);
 }
 
-HttpAnswer HttpClient::post(std::string_view type, std::string_view link, std::string_view path,
-                            std::string_view headers, std::string_view body) {
-    if (const int64_t second = clock_.wall_seconds(); second != date_second_) {
+/// Requests of one second for the same resource have the same signature: it is made once, so that
+/// what is measured is the server.
+void HttpClient::sign(std::string_view type, std::string_view link) {
+    const int64_t second = clock_.wall_seconds();
+    if (second != date_second_) {
         date_second_ = second;
         date_ = format_http_date(second);
     }
-    std::string signed_text = "post\n";
-    signed_text.append(type).append("\n").append(link).append("\n");
-    signed_text.append(to_lower_ascii(date_)).append("\n\n");
+    std::string text = "post\n";
+    text.append(type).append("\n").append(link).append("\n");
+    text.append(to_lower_ascii(date_)).append("\n\n");
+    if (text == signed_text_) return;
+    signature_.clear();
+    append_percent_encoded(signature_, hmac_.sign_text(text));
+    signed_text_ = std::move(text);
+}
+
+HttpAnswer HttpClient::post(std::string_view type, std::string_view link, std::string_view path,
+                            std::string_view headers, std::string_view body) {
+    sign(type, link);
     out_ = "POST /";
     out_.append(path).append(" HTTP/1.1\r\nhost: ").append(host_);
     out_.append("\r\nx-ms-date: ").append(date_).append("\r\nx-ms-version: 2020-07-15\r\n");
-    out_.append("authorization: type%3Dmaster%26ver%3D1.0%26sig%3D");
-    append_percent_encoded(out_, hmac_.sign_text(signed_text));
+    out_.append("authorization: type%3Dmaster%26ver%3D1.0%26sig%3D").append(signature_);
     out_.append("\r\n").append(headers);
     out_.append("content-length: ").append(std::to_string(body.size())).append("\r\n\r\n");
     out_.append(body);
@@ -67,31 +77,35 @@ HttpAnswer HttpClient::post(std::string_view type, std::string_view link, std::s
         if (n <= 0) throw std::runtime_error("the server closed the connection");
         sent += static_cast<size_t>(n);
     }
-    HttpAnswer answer;
-    receive(answer);
-    return answer;
+    return receive();
 }
 
-void HttpClient::receive(HttpAnswer& answer) {
-    std::string in;
-    size_t head_end = std::string::npos;
+HttpAnswer HttpClient::receive() {
+    constexpr size_t kFirstBytes = 64 * 1024;
+    if (in_.size() < kFirstBytes) in_.resize(kFirstBytes);
+    size_t received = 0;
+    size_t head_end = 0;
     size_t total = 0;
-    char buffer[64 * 1024];
-    while (head_end == std::string::npos || in.size() < total) {
-        const ssize_t n = ::recv(fd_, buffer, sizeof buffer, 0);
+    HttpAnswer answer;
+    while (head_end == 0 || received < total) {
+        if (received == in_.size()) throw std::runtime_error("an answer with too long a head");
+        const ssize_t n = ::recv(fd_, in_.data() + received, in_.size() - received, 0);
         if (n <= 0) throw std::runtime_error("the server closed the connection");
-        in.append(buffer, static_cast<size_t>(n));
-        if (head_end != std::string::npos) continue;
-        head_end = in.find("\r\n\r\n");
-        if (head_end == std::string::npos) continue;
-        answer.head = in.substr(0, head_end + 2);
-        answer.status = std::stoi(answer.head.substr(9, 3));
+        received += static_cast<size_t>(n);
+        if (head_end != 0) continue;
+        const size_t at = std::string_view(in_.data(), received).find("\r\n\r\n");
+        if (at == std::string_view::npos) continue;
+        head_end = at + 2;
+        answer.head = {in_.data(), head_end};
+        answer.status = std::stoi(std::string(answer.head.substr(9, 3)));
         const std::string_view length = answer.header("content-length");
         if (length.empty()) throw std::runtime_error("an answer without content-length");
-        total = head_end + 4 + std::stoul(std::string(length));
-        in.reserve(total);
+        total = head_end + 2 + std::stoul(std::string(length));
+        if (total > in_.size()) in_.resize(total);
     }
-    answer.body = in.substr(head_end + 4);
+    answer.head = {in_.data(), head_end};
+    answer.body = {in_.data() + head_end + 2, total - head_end - 2};
+    return answer;
 }
 
 }  // namespace orrery::bench

@@ -4,16 +4,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "engine/hmac.h"
 
 namespace orrery::bench {
 
+/// Points into the client that received it, until its next request.
 struct HttpAnswer {
     int status = 0;
-    std::string head;
-    std::string body;
+    std::string_view head;
+    std::string_view body;
     /// The value of a header; empty: absent.
     std::string_view header(std::string_view name) const;
 };
@@ -32,7 +34,8 @@ public:
                     std::string_view headers, std::string_view body);
 
 private:
-    void receive(HttpAnswer& answer);
+    void sign(std::string_view type, std::string_view link);
+    HttpAnswer receive();
 
     int fd_ = -1;
     const std::string host_;
@@ -40,7 +43,10 @@ private:
     SystemClock clock_;
     int64_t date_second_ = 0;
     std::string date_;
+    std::string signed_text_;  ///< by the signature, which is good for a second
+    std::string signature_;
     std::string out_;
+    std::vector<char> in_;
 };
 
 }  // namespace orrery::bench

@@ -131,10 +131,10 @@ public:
 
 private:
     /// The only row of `…"Documents":[5],…`.
-    static std::string first_number(const std::string& body) {
+    static std::string first_number(std::string_view body) {
         const size_t at = body.find("\"Documents\":[");
-        if (at == std::string::npos) return "";
-        return leading_digits(std::string_view(body).substr(at + 13));
+        if (at == std::string_view::npos) return "";
+        return leading_digits(body.substr(at + 13));
     }
 
     HttpClient client_;

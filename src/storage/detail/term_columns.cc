@@ -104,6 +104,12 @@ void TermColumns::note_walk(std::string_view path, uint64_t entries) {
 bool TermColumns::is_worthwhile(std::string_view path, uint64_t cost) {
     const std::lock_guard lock(mutex_);
     const auto found = walked_.find(std::string(path));
+    return found != walked_.end() && found->second >= static_cast<int64_t>(cost);
+}
+
+bool TermColumns::claim(std::string_view path, uint64_t cost) {
+    const std::lock_guard lock(mutex_);
+    const auto found = walked_.find(std::string(path));
     if (found == walked_.end() || found->second < static_cast<int64_t>(cost)) return false;
     found->second = 0;
     return true;

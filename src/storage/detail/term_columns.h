@@ -38,6 +38,8 @@ public:
     void note_walk(std::string_view path, uint64_t entries);
     /// Whether as many have been read as making the column would take, `cost`.
     bool is_worthwhile(std::string_view path, uint64_t cost);
+    /// The same, and the caller makes it: nobody else is told to.
+    bool claim(std::string_view path, uint64_t cost);
     /// It does not fit: not again before many more entries are read.
     void refuse(std::string_view path, uint64_t cost);
     /// Largest column that the cache may hold.

@@ -204,8 +204,12 @@ Result<std::optional<TermCounts>> ViewImpl::counts(std::string_view path, size_t
     TermCounts out;
     out.column = columns.find(path, index_files_.table);
     if (out.column == nullptr) {
-        if (budget != nullptr || !columns.is_worthwhile(path, cost))
-            return std::optional<TermCounts>();
+        if (budget != nullptr) {
+            if (!columns.is_worthwhile(path, cost)) return std::optional<TermCounts>();
+            budget->exceeded = true;  // who may wait will make it
+            return over_budget();
+        }
+        if (!columns.claim(path, cost)) return std::optional<TermCounts>();
         TRY(out.column, make_column(path, docref_bytes, cost));
         if (out.column == nullptr) return std::optional<TermCounts>();
     }
