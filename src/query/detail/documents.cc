@@ -47,14 +47,19 @@ std::optional<std::string_view> Documents::at(size_t i) const {
     return stored_->at(places_[i]);
 }
 
-Result<std::vector<std::optional<std::string>>> load_documents(
-    const PageRequest& request, const partition::Partition& partition,
-    const std::vector<Docref>& docrefs) {
+DocumentPtr Documents::share(size_t i) const {
+    if (cached_[i] != nullptr) return cached_[i];
+    const auto document = stored_->at(places_[i]);
+    return document ? std::make_shared<const std::string>(*document) : nullptr;
+}
+
+Result<std::vector<DocumentPtr>> load_documents(const PageRequest& request,
+                                                const partition::Partition& partition,
+                                                const std::vector<Docref>& docrefs) {
     Documents documents;
     TRY_STATUS(documents.read(request, partition, docrefs));
-    std::vector<std::optional<std::string>> out(docrefs.size());
-    for (size_t i = 0; i < docrefs.size(); ++i)
-        if (const auto document = documents.at(i)) out[i].emplace(*document);
+    std::vector<DocumentPtr> out(docrefs.size());
+    for (size_t i = 0; i < docrefs.size(); ++i) out[i] = documents.share(i);
     return out;
 }
 

@@ -11,6 +11,8 @@
 
 namespace orrery::query::detail {
 
+using DocumentPtr = std::shared_ptr<const std::string>;
+
 /// Documents by docref, where they lie: in the item cache, else in the store. Owned by one thread;
 /// reused from batch to batch.
 class Documents {
@@ -19,17 +21,19 @@ public:
                 const std::vector<storage::Docref>& docrefs);
     /// Of the docref at this place in the last read(), until the next; nullopt: there is none.
     std::optional<std::string_view> at(size_t i) const;
+    /// The same, for longer; null: there is none.
+    DocumentPtr share(size_t i) const;
 
 private:
-    std::vector<std::shared_ptr<const std::string>> cached_;
+    std::vector<DocumentPtr> cached_;
     std::vector<size_t> places_;  ///< in stored_, of those that are not cached
     std::vector<std::string> keys_;
     std::unique_ptr<storage::PinnedValues> stored_;
 };
 
-/// Copies of documents; empty where there is none.
-Result<std::vector<std::optional<std::string>>> load_documents(
-    const PageRequest& request, const partition::Partition& partition,
-    const std::vector<storage::Docref>& docrefs);
+/// Documents that outlive the view's blocks; null where there is none.
+Result<std::vector<DocumentPtr>> load_documents(const PageRequest& request,
+                                                const partition::Partition& partition,
+                                                const std::vector<storage::Docref>& docrefs);
 
 }  // namespace orrery::query::detail

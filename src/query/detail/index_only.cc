@@ -1,9 +1,6 @@
 // Answers that the index gives without reading items: aggregates, GROUP BY and DISTINCT over one
 // indexed path, and counts of what a filter finds.
-#include <absl/container/flat_hash_set.h>
-
 #include <cstring>
-#include <functional>
 #include <set>
 
 #include "base/bytes.h"
@@ -11,6 +8,7 @@
 #include "index/terms.h"
 #include "partition/expiry.h"
 #include "query/detail/blocking_pass.h"
+#include "query/detail/docref_set.h"
 #include "query/detail/key_runs.h"
 #include "query/detail/page_run.h"
 #include "storage/light_view.h"
@@ -30,14 +28,6 @@ constexpr uint64_t kSmallScope = 20'000;
 constexpr uint64_t kListMax = 1'000'000;
 /// Of a budget, for a value that is evaluated.
 constexpr uint64_t kStepsPerValue = 2;
-
-struct DocrefHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view docref) const {
-        return std::hash<std::string_view>()(docref);
-    }
-};
-using DocrefSet = absl::flat_hash_set<std::string, DocrefHash, std::equal_to<>>;
 
 /// The docrefs in `ttl` that are due; false when there are too many, or not all of them are there.
 Result<bool> expired_docrefs(const PageRequest& request, const partition::Partition& part,
@@ -205,8 +195,8 @@ Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
         root.sources.size() != 1 || only.request.query.has_udf())
         return false;
     const Segment& segment = only.segment;
-    TRY(const bool few, expired_docrefs(only.request, *only.request.partitions[segment.partition],
-                                        only.expired));
+    TRY(const bool few,
+        expired_docrefs(only.request, *only.request.partitions[segment.partition], only.expired));
     if (!few) return false;
     if (segment.whole_partition) return true;
     absl::erase_if(only.expired, [&](const std::string& docref) {

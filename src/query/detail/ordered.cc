@@ -95,9 +95,9 @@ Status PageRun::run_ordered() {
         if (!head.silent && rows_done == 0 && head.row_count <= window_->to_skip()) {
             window_->skip(head.row_count);
         } else if (!head.silent) {
-            TRY(const std::string document, segment.document_of_head());
+            TRY(const DocumentPtr document, segment.document_of_head());
             TRY(step,
-                take_item(document, head.docref, Found::kMatched, segment.partition(), rows_done));
+                take_item(*document, head.docref, Found::kMatched, segment.partition(), rows_done));
         }
         if (step == Step::kPageFull) {
             if (rows_done > 0) place(head.term, head.key, head.docref.bytes(), rows_done);

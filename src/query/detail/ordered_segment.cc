@@ -195,7 +195,8 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
         }
         if (kept.size() >= keep && !before(placed, kept.front())) return true;
         placed.term = run_.sort_key(item_, true);
-        if (keep <= kDocumentsMax) placed.document.assign(candidate.document);
+        if (keep <= kDocumentsMax)
+            placed.document = std::make_shared<const std::string>(candidate.document);
         kept.push_back(std::move(placed));
         std::push_heap(kept.begin(), kept.end(), before);
         if (kept.size() > keep) {
@@ -232,13 +233,13 @@ Result<bool> OrderedSegment::advance() {
     return !ready_.empty();
 }
 
-Result<std::string> OrderedSegment::document_of_head() {
+Result<DocumentPtr> OrderedSegment::document_of_head() {
     Placed& placed = ready_.front();
-    if (!placed.document.empty()) return std::move(placed.document);
+    if (placed.document != nullptr) return std::move(placed.document);
     TRY(auto found,
         load_documents(request(), *request().partitions[segment_.partition], {placed.docref}));
     if (!found[0]) return errors::internal("An item has gone from the view that showed it.");
-    return std::move(*found[0]);
+    return std::move(found[0]);
 }
 
 /// Items that lack the key have no entry: they are found by reading all.
@@ -270,8 +271,8 @@ Status OrderedSegment::scan_undefined() {
         placed.key = placed.term = index::term_ranges::undefined().begin;
         placed.docref = candidate.docref;
         if (!after_position(placed)) return true;
-        placed.document.assign(candidate.document);
-        TRY(const bool match, matches(placed.document, placed));
+        placed.document = std::make_shared<const std::string>(candidate.document);
+        TRY(const bool match, matches(*placed.document, placed));
         if (!match) return true;
         report_.matched += placed.silent ? 0 : 1;
         found.push_back(std::move(placed));
@@ -408,7 +409,7 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
     for (const Placed& placed : candidates) docrefs.push_back(placed.docref);
     TRY(auto documents,
         load_documents(request(), *request().partitions[segment_.partition], docrefs));
-    std::vector<Placed> found;
+    const size_t before = ready_.size();
     for (size_t i = 0; i < candidates.size(); ++i) {
         Placed& placed = candidates[i];
         if (!documents[i])
@@ -431,16 +432,15 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
             if (!match) continue;
         }
         report_.matched += placed.silent ? 0 : 1;
-        placed.document = std::move(*documents[i]);
-        found.push_back(std::move(placed));
+        placed.document = std::move(documents[i]);
+        ready_.push_back(std::move(placed));
     }
-    if (sort) {
-        std::sort(found.begin(), found.end(), Before(order()));
-        if (!found.empty())
-            frontier_ = {found.back().term, found.back().key,
-                         std::string(found.back().docref.bytes())};
-    }
-    for (Placed& placed : found) ready_.push_back(std::move(placed));
+    if (!sort) return {};
+    const auto first = ready_.begin() + static_cast<ptrdiff_t>(before);
+    std::sort(first, ready_.end(), Before(order()));
+    if (first != ready_.end())
+        frontier_ = {ready_.back().term, ready_.back().key,
+                     std::string(ready_.back().docref.bytes())};
     return {};
 }
 

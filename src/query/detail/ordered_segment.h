@@ -1,33 +1,23 @@
 #pragma once
 
-#include <absl/container/flat_hash_set.h>
-
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "query/detail/docref_set.h"
+#include "query/detail/documents.h"
 #include "query/detail/page_run.h"
 
 namespace orrery::query::detail {
-
-/// Sets of docrefs with look-ups by string_view.
-struct DocrefHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view docref) const {
-        return std::hash<std::string_view>()(docref);
-    }
-};
-using DocrefSet = absl::flat_hash_set<std::string, DocrefHash, std::equal_to<>>;
 
 /// An item in its place: keys compare as bytes.
 struct Placed {
     std::string key;   ///< uncut
     std::string term;  ///< as in the index
     storage::Docref docref;
-    std::string document;
+    DocumentPtr document;    ///< null: it is read again when it is shown
     bool undecided = false;  ///< `key` is not known yet
     bool certain = false;    ///< the index has decided the WHERE clause
     size_t row_count = 0;
@@ -72,7 +62,7 @@ public:
     const Placed& head() const { return ready_.front(); }
     void pop() { ready_.pop_front(); }
     /// Once per head.
-    Result<std::string> document_of_head();
+    Result<DocumentPtr> document_of_head();
     bool empty() const { return ready_.empty(); }
     size_t partition() const { return segment_.partition; }
     bool at_end() const { return ready_.empty() && (sorted_ || stage_ == Stage::kEnd); }
