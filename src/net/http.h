@@ -55,7 +55,8 @@ public:
     HttpRequest request;
     HttpResponse response;
 
-    /// True once the client has gone; long work should stop. Any thread.
+    /// True once the client has gone, or has sent its last byte a while ago and may have gone; long
+    /// work should stop. Any thread.
     virtual bool cancelled() const = 0;
 
     /// Runs the task on the connection's loop thread, at once when called there. Any thread. For

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/clock.h"
+#include "net/detail/connection.h"
 #include "net/detail/test_client.h"
 
 namespace orrery::net {
@@ -17,6 +18,7 @@ using detail::Parked;
 using detail::post_request;
 using detail::Reply;
 using detail::start_server;
+using detail::test_now_ms;
 using detail::TestClient;
 using detail::TestHandler;
 
@@ -241,6 +243,46 @@ TEST(HttpServer, HalfClosedClientGetsItsAnswer) {
         EXPECT_EQ(client.reply().body, "GET " + std::string(path) + " ");
     }
     EXPECT_TRUE(client.at_end());
+}
+
+TEST(HttpServer, HalfClosedClientDoesNotCountAsGoneAtOnce) {
+    Parked parked;
+    TestHandler handler([&](std::unique_ptr<HttpExchange> e) {
+        if (e->request.target == "/now") {
+            TestHandler::echo(std::move(e));
+        } else {
+            parked.put(std::move(e));
+        }
+    });
+    HttpServerOptions options;
+    options.loop_count = 1;
+    auto server = start_server(handler, options);
+    TestClient other(server->port());
+    EXPECT_TRUE(eventually([&] {
+        TestClient client(server->port());
+        EXPECT_TRUE(client.send(get_request("/a") + get_request("/b")));
+        auto first = parked.take();
+        const int64_t start_ms = test_now_ms();
+        client.end_sending();
+        // Rounds of the loop, until it has seen that.
+        for (int i = 0; i < 20; ++i) EXPECT_EQ(other.request(get_request("/now")).status, 200);
+        const bool gone = first->cancelled();
+        const bool fair = test_now_ms() - start_ms < detail::kHalfClosedMs;
+        EXPECT_FALSE(gone && fair);
+        EXPECT_TRUE(eventually([&] { return first->cancelled(); }));
+        // What follows has a time of its own.
+        const int64_t second_ms = test_now_ms();
+        TestHandler::echo(std::move(first));
+        auto second = parked.take();
+        const bool second_gone = second->cancelled();
+        const bool second_fair = test_now_ms() - second_ms < detail::kHalfClosedMs;
+        EXPECT_FALSE(second_gone && second_fair);
+        TestHandler::echo(std::move(second));
+        EXPECT_EQ(client.reply().body, "GET /a ");
+        EXPECT_EQ(client.reply().body, "GET /b ");
+        EXPECT_TRUE(client.at_end());
+        return fair && second_fair;
+    }));
 }
 
 TEST(HttpServer, AbandonedExchangeIsAnswered500) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <random>
 #include <thread>
 
@@ -315,6 +316,32 @@ TEST(HttpServerStop, RequestsInProgressAreFinished) {
     EXPECT_EQ(reply.body, "GET /handled ");
     EXPECT_TRUE(reply.has("connection: close"));
     EXPECT_EQ(sending.reply().body, "POST /sending 0123456789");
+    stopper.join();
+    EXPECT_LT(test_now_ms() - start_ms, kPatienceMs / 2);
+}
+
+TEST(HttpServerStop, AnswersThatAreHeldMeanwhileDoNotDelayIt) {
+    std::promise<void> entered;
+    std::promise<void> leave;
+    TestHandler handler([&](std::unique_ptr<HttpExchange> e) {
+        if (e->request.target == "/block") {
+            entered.set_value();
+            leave.get_future().wait();
+        }
+        TestHandler::echo(std::move(e));
+    });
+    auto server = start_server(handler);  // two loops; the first one accepts
+    TestClient idle(server->port()), busy(server->port());
+    ASSERT_EQ(idle.request(get_request("/")).status, 200);
+    ASSERT_TRUE(busy.send(get_request("/block")));
+    entered.get_future().wait();
+    const int64_t start_ms = test_now_ms();
+    std::thread stopper([&] { server->stop(kPatienceMs); });
+    EXPECT_TRUE(idle.at_end());                                  // the stop has begun
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the busy loop has the word, too
+    leave.set_value();
+    EXPECT_EQ(busy.reply().body, "GET /block ");
+    EXPECT_TRUE(busy.at_end());
     stopper.join();
     EXPECT_LT(test_now_ms() - start_ms, kPatienceMs / 2);
 }

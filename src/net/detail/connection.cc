@@ -102,7 +102,7 @@ void Connection::close() {
     if (state_ == State::kClosed) return;
     state_ = State::kClosed;
     deadline_ms_ = kNever;
-    client_gone_.store(true, std::memory_order_relaxed);
+    client_gone_ms_.store(0, std::memory_order_relaxed);
     socket_.reset();
     loop_->remove(*this);
 }
@@ -218,10 +218,14 @@ void Connection::read_some() {
 
 /// A client that has only closed its sending side still gets its answer.
 void Connection::on_input_end(bool orderly) {
-    input_ended_ = true;
-    client_gone_.store(true, std::memory_order_relaxed);
+    note_half_closed();
     const bool answer_due = state_ == State::kHandling || state_ == State::kWriting;
     if (!orderly || !answer_due) close();
+}
+
+void Connection::note_half_closed() {
+    input_ended_ = true;
+    client_gone_ms_.store(coarse_now_ms() + kHalfClosedMs, std::memory_order_relaxed);
 }
 
 void Connection::take_input(size_t count) {
@@ -263,8 +267,7 @@ bool Connection::decrypt() {
                 more = false;
                 break;
             case TlsStream::Read::kClosed:
-                input_ended_ = true;
-                client_gone_.store(true, std::memory_order_relaxed);
+                note_half_closed();
                 more = false;
                 break;
             case TlsStream::Read::kFailed:
@@ -336,6 +339,7 @@ void Connection::dispatch() {
     state_ = State::kHandling;
     phase_ = Phase::kNone;
     deadline_ms_ = kNever;
+    if (input_ended_) note_half_closed();  // this one has its own time
     std::unique_ptr<Exchange> exchange = take_exchange();
     parser_.fill(buffer_.get() + begin_, exchange->request);
     exchange->request.tls = tls_ != nullptr;

@@ -20,6 +20,11 @@ class Connection;
 inline constexpr int64_t kLingerMs = 1000;
 inline constexpr int64_t kLingerStoppingMs = 100;
 
+/// A client that closes its sending side may have left, or may be waiting for its answers: nothing
+/// tells them apart before something is sent. Each request that is under way then goes on for so
+/// long.
+inline constexpr int64_t kHalfClosedMs = 1000;
+
 /// The one request of a connection that is with the handler. Reused for the next.
 class Exchange final : public HttpExchange {
 public:
@@ -59,7 +64,10 @@ public:
     void resume() { proceed(); }  ///< after Loop::resume_later()
     void send_answer();           ///< after Loop::send_soon()
 
-    bool client_gone() const { return client_gone_.load(std::memory_order_relaxed); }
+    bool client_gone() const {
+        const int64_t since_ms = client_gone_ms_.load(std::memory_order_relaxed);
+        return since_ms != kNever && since_ms <= coarse_now_ms();
+    }
     Loop& loop() const { return *loop_; }
 
     size_t position_in_loop = 0;
@@ -79,6 +87,7 @@ private:
     bool input_waits() const { return read_armed_ && readable_; }
     void read_some();
     void on_input_end(bool orderly);
+    void note_half_closed();
     void take_input(size_t count);
     bool decrypt();
     void set_buffer(size_t capacity);
@@ -121,7 +130,7 @@ private:
     bool continue_sent_ = false;
     bool answered_ = false;
     bool keep_alive_ = true;
-    std::atomic<bool> client_gone_{false};
+    std::atomic<int64_t> client_gone_ms_{kNever};  ///< from when on the client counts as gone
     int64_t deadline_ms_ = kNever;
 
     std::unique_ptr<char[]> buffer_;

@@ -37,6 +37,7 @@ void Connection::respond() {
     build_head();
     drop_request();
     state_ = State::kWriting;
+    deadline_ms_ = kNever;  // the client's part is done; writing has a time limit of its own
     loop_->send_soon(shared_from_this());
 }
 
@@ -199,7 +200,8 @@ void Connection::finish_response() {
     clear_string(exchange_->response.head);
     clear_string(exchange_->response.body);
     body_ = {};
-    if (!keep_alive_) {
+    // A stop that came behind this answer's head found the connection busy and waits for its end.
+    if (!keep_alive_ || (loop_->stopping() && begin_ == end_)) {
         linger();
         return;
     }
