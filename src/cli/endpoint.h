@@ -43,6 +43,10 @@ struct ConnectionSettings {
 using Environment = std::string (*)(const char* name);
 std::string process_environment(const char* name);
 
+/// The variables of the client commands beside those that they share with the server.
+inline constexpr std::string_view kClientVariables[] = {"ORRERY_ENDPOINT",
+                                                        "ORRERY_CONNECTION_STRING", "ORRERY_CA"};
+
 /// Flags first, then ORRERY_CONNECTION_STRING or ORRERY_ENDPOINT and ORRERY_KEY, then the local
 /// server with the emulators' well-known key (for loopback only).
 Result<ConnectionSettings> resolve_connection(const ConnectionFlags& flags,

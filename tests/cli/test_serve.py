@@ -102,6 +102,18 @@ class Options(Folder):
         with Started("--config", config, "--memory", cwd=self.folder) as server:
             self.assertIn("in memory", server.text)
         self.assertIn("--memory", refused("serve", "--memory", "--data", "x"))
+        # The command line wins over variables in this, too; a flag that is off chooses nothing.
+        with Started("--memory", "--port", "0", env={"ORRERY_DATA": "from-variable"}, cwd=self.folder) as server:
+            self.assertIn("in memory", server.text)
+        with Started("--data", "from-flag", "--port=0", env={"ORRERY_MEMORY": "1"}, cwd=self.folder) as server:
+            self.assertRegex(server.text, r"data +from-flag")
+        with Started("--port", "0", env={"ORRERY_MEMORY": "false", "ORRERY_DATA": "from-variable"}, cwd=self.folder) as server:
+            self.assertRegex(server.text, r"data +from-variable")
+        with Started("--config", config, env={"ORRERY_MEMORY": "false"}, cwd=self.folder) as server:
+            self.assertRegex(server.text, r"data +from-file")
+        both = self.write("both.conf", "data = x\nmemory\n")
+        for env in ({"ORRERY_MEMORY": "1", "ORRERY_DATA": "x"}, {"ORRERY_CONFIG": both}):
+            self.assertIn("--memory", refused("serve", "--port", "0", env=bare(**env), code=2))
 
     def test_what_is_wrong_in_a_file_is_refused(self):
         for text, message in [("prot = 1", "orrery.conf:1: 'prot' is not an option"), ("port = 1\n[serve]\n", "orrery.conf:2:"),
@@ -131,6 +143,10 @@ class Options(Folder):
     def test_misspelt_variables_are_named(self):
         with Started("--memory", "--port", "0", env={"ORRERY_PROT": "1"}) as server:
             self.assertIn("ORRERY_PROT", server.text)
+        # Those of the client commands are known.
+        clients = {"ORRERY_ENDPOINT": "http://127.0.0.1:1", "ORRERY_CA": "x", "ORRERY_CONNECTION_STRING": "x"}
+        with Started("--memory", "--port", "0", env=clients) as server:
+            self.assertNotIn("has no effect", server.text)
 
     def test_bad_values(self):
         self.assertIn("65535", refused("serve", "--memory", "--port", "65536"))

@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "base/system.h"
 #include "cli/commands.h"
+#include "cli/endpoint.h"
 #include "server/config_file.h"
 
 namespace orrery::server {
@@ -90,12 +91,11 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
     serve
         ->add_option("--config", flags.config, "Read options from this file (lines 'name = value')")
         ->envname("ORRERY_CONFIG");
-    auto* data = serve->add_option("--data", flags.data, "Data folder, created if missing")
-                     ->envname("ORRERY_DATA")
-                     ->capture_default_str();
+    serve->add_option("--data", flags.data, "Data folder, created if missing; not with --memory")
+        ->envname("ORRERY_DATA")
+        ->capture_default_str();
     serve->add_flag("--memory", flags.memory, "Keep everything in memory; gone on exit")
-        ->envname("ORRERY_MEMORY")
-        ->excludes(data);
+        ->envname("ORRERY_MEMORY");
     serve->add_option("--port", line.serve.port, "Port for HTTP and TLS; 0 picks a free one")
         ->envname("ORRERY_PORT")
         ->check(CLI::Range(0, kPortMax))
@@ -203,12 +203,23 @@ void apply_emulator_variables(CommandLine& line, ServeFlags& flags, bool storage
             "partitions follow from each container's throughput.");
 }
 
+/// --data and --memory are one choice: made on the command line, variables have no part in it.
+void let_command_line_choose_storage(CLI::App& serve, int argc, char** argv) {
+    const auto given = [&](const std::string& name) {
+        return std::any_of(argv, argv + argc, [&](std::string_view argument) {
+            return argument == name || argument.starts_with(name + "=");
+        });
+    };
+    if (given("--data")) serve.get_option("--memory")->envname("");
+    if (given("--memory")) serve.get_option("--data")->envname("");
+}
+
 /// What the configuration file adds to the command line: a `--name=value` for each line whose
 /// option was given neither there nor as a variable. --data and --memory are one choice.
-Result<std::vector<std::string>> arguments_from_file(const CLI::App& serve,
-                                                     const std::string& path) {
+Result<std::vector<std::string>> arguments_from_file(const CLI::App& serve, const std::string& path,
+                                                     bool memory) {
     TRY(const auto settings, read_config_file(path));
-    const bool storage_chosen = serve.count("--data") > 0 || serve.count("--memory") > 0;
+    const bool storage_chosen = serve.count("--data") > 0 || memory;
     std::vector<std::string> arguments;
     for (const auto& setting : settings) {
         const CLI::Option* option = serve.get_option_no_throw("--" + setting.name);
@@ -225,7 +236,8 @@ Result<std::vector<std::string>> arguments_from_file(const CLI::App& serve,
 
 /// Misspelt variables would otherwise do nothing and say nothing.
 void warn_of_unknown_variables(const CLI::App& app, CommandLine& line) {
-    std::vector<std::string> known;
+    std::vector<std::string> known(std::begin(cli::kClientVariables),
+                                   std::end(cli::kClientVariables));
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
         for (const CLI::Option* option : command->get_options())
             known.push_back(option->get_envname());
@@ -271,10 +283,11 @@ CommandLine read_command_line(int argc, char** argv) {
     cli::Commands client;
     client.add_to(app);
 
+    let_command_line_choose_storage(*serve, argc, argv);
     try {
         app.parse(argc, argv);
         if (serve->parsed() && !flags.config.empty()) {
-            const auto from_file = arguments_from_file(*serve, flags.config);
+            const auto from_file = arguments_from_file(*serve, flags.config, flags.memory);
             if (!from_file.ok()) {
                 fmt::print(stderr, "orrery: {}\n", from_file.error().message);
                 line.exit_code = kWrongArguments;
@@ -288,6 +301,14 @@ CommandLine read_command_line(int argc, char** argv) {
         }
     } catch (const CLI::ParseError& error) {
         line.exit_code = app.exit(error);
+        return line;
+    }
+    if (serve->parsed() && flags.memory && serve->count("--data") > 0) {
+        fmt::print(
+            stderr,
+            "orrery: --data and --memory (or ORRERY_DATA and ORRERY_MEMORY, or these lines of "
+            "the configuration file) exclude each other. Give one of them.\n");
+        line.exit_code = kWrongArguments;
         return line;
     }
     if (serve->parsed()) {
