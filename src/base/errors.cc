@@ -217,8 +217,7 @@ Error range_switching(std::string_view range_id) {
 Error precondition_failed() {
     return make(412, 0,
                 "One of the specified pre-condition is not met. The etag given in If-Match is not "
-                "the item's "
-                "current one; read the item again and retry.");
+                "the current one; read the resource again and retry.");
 }
 
 Error patch_condition_failed() {

@@ -156,6 +156,18 @@ void read_container(const CallPtr& call) {
     });
 }
 
+/// Throughput is given when a container is made and changed at its offer.
+Status refuse_throughput_on_replace(const Call& call) {
+    for (const auto& [name, text] :
+         {std::pair{HeaderName::kOfferThroughput, "x-ms-offer-throughput"},
+          std::pair{HeaderName::kAutopilotSettings, "x-ms-cosmos-offer-autopilot-settings"}})
+        if (const auto value = call.headers[name]; !value.empty())
+            return Status(errors::bad_header(
+                text, value,
+                "no throughput on the replace of a container: replace its offer, /offers/{rid}"));
+    return {};
+}
+
 }  // namespace
 
 void handle_account(const CallPtr& call) {
@@ -263,6 +275,7 @@ void handle_containers(const CallPtr& call) {
     const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
     if (method == "PUT") {
         return on_worker(call, [call, if_match]() -> Status {
+            TRY_STATUS(refuse_throughput_on_replace(*call));
             TRY(const auto body, parse_body(*call));
             TRY(const auto replaced,
                 call->engine.catalog().replace_container(

@@ -206,6 +206,16 @@ def test_W70_users_and_permissions(database, container):
     assert upsert.status == 200 and upsert.json["permissionMode"] == "All", upsert
 
 
+@pytest.mark.parametrize("header, value", [("x-ms-offer-throughput", "500"), ("x-ms-offer-throughput", "x"),
+                                           ("x-ms-cosmos-offer-autopilot-settings", '{"maxThroughput":4000}')])
+def test_W69_no_throughput_on_a_replace(container, header, value):
+    """The offer is where it is changed: a header that does nothing is refused."""
+    definition = {"id": container.id, "partitionKey": container.body["partitionKey"]}
+    refused = send("PUT", container.path, definition, {header: value})
+    assert refused.status == 400 and header in refused.json["message"] and "offer" in refused.json["message"], refused
+    assert send("PUT", container.path, definition).status == 200
+
+
 def test_W71_shared_database_limit(database):
     name = unique()
     assert send("POST", "/dbs", {"id": name}, {"x-ms-offer-throughput": "400"}).status == 201
