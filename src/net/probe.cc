@@ -1,13 +1,13 @@
 #include "net/probe.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 
 #include "base/errors.h"
 #include "base/system.h"
@@ -27,27 +27,33 @@ struct Socket {
 
 Result<int> probe(const std::string& address, uint16_t port, const std::string& path,
                   int64_t timeout_ms) {
+    const std::string authority =
+        (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" +
+        std::to_string(port);
     const auto unreachable = [&](const char* step) {
-        return errors::service_unavailable("No answer from " + address + ":" +
-                                           std::to_string(port) + ": " + step + " failed (" +
-                                           errno_text(errno) + ").");
+        return errors::service_unavailable("No answer from " + authority + ": " + step +
+                                           " failed (" + errno_text(errno) + ").");
     };
-    sockaddr_in target{};
-    target.sin_family = AF_INET;
-    target.sin_port = htons(port);
-    if (::inet_pton(AF_INET, address.c_str(), &target.sin_addr) != 1)
-        return errors::bad_request("'" + address + "' is not an IPv4 address.");
-    const Socket socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const std::string numeric = address == "localhost" ? "127.0.0.1" : address;
+    if (numeric.empty() ||
+        ::getaddrinfo(numeric.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+        return errors::bad_request("'" + address + "' is not an IPv4 or IPv6 address.");
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> target(found, ::freeaddrinfo);
+    const Socket socket{::socket(target->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (socket.fd < 0) return unreachable("socket");
     timeval timeout{};
     timeout.tv_sec = timeout_ms / 1000;
     timeout.tv_usec = (timeout_ms % 1000) * 1000;
     ::setsockopt(socket.fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     ::setsockopt(socket.fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    if (::connect(socket.fd, reinterpret_cast<const sockaddr*>(&target), sizeof target) != 0)
+    if (::connect(socket.fd, target->ai_addr, target->ai_addrlen) != 0)
         return unreachable("connect");
-    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + address + ":" +
-                                std::to_string(port) + "\r\nConnection: close\r\n\r\n";
+    const std::string request =
+        "GET " + path + " HTTP/1.1\r\nHost: " + authority + "\r\nConnection: close\r\n\r\n";
     for (size_t sent = 0; sent < request.size();) {
         const ssize_t n =
             ::send(socket.fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);

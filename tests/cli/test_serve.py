@@ -171,6 +171,23 @@ class Life(Folder):
             self.assertIn(str(server.port), refused("healthcheck", "--port", str(server.port)))
         self.assertRegex(support.run("version", env=bare()).stdout, r"^orrery \d+\.\d+\.\d+\n$")
 
+    def test_ipv6(self):
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
+        except OSError:
+            self.skipTest("this machine has no IPv6")
+        with Started("--memory", "--port", "0", "--bind", "::1") as server:
+            endpoint = f"http://[::1]:{server.port}/"
+            self.assertIn(f"ready at {endpoint} ", server.text)
+            self.assertIn(f"AccountEndpoint={endpoint};", server.text)
+            with urllib.request.urlopen(f"{endpoint}ready", timeout=PATIENCE) as answer:
+                self.assertEqual(answer.status, 200)
+            support.run("healthcheck", "--address", "::1", "--port", str(server.port), env=bare())
+            support.run("shell", "--endpoint", endpoint, "-e", ".databases", env=bare(HOME="/nonexistent"))
+            self.assertIn("no answer", refused("healthcheck", "--address", "localhost", "--port", str(server.port)).lower())
+        self.assertIn("not an IPv4 or IPv6 address", refused("healthcheck", "--address", "nowhere"))
+
     def test_a_stop_finishes_what_was_begun(self):
         """Writes that were answered before SIGTERM took effect are there afterwards, with idle connections open."""
         with Started("--port", "0", "--data", "data", "--unthrottled", cwd=self.folder) as server:

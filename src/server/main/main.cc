@@ -20,8 +20,10 @@ constexpr int64_t kProbeTimeoutMs = 5000;
 constexpr uint16_t kUsualPort = 8081;
 
 void print_welcome(const CommandLine& line, uint16_t port) {
-    const std::string host =
-        line.serve.bind_address == "0.0.0.0" ? "localhost" : line.serve.bind_address;
+    const std::string& bound = line.serve.bind_address;
+    const std::string host = bound == "0.0.0.0" || bound == "::"    ? "localhost"
+                             : bound.find(':') != std::string::npos ? "[" + bound + "]"
+                                                                    : bound;
     const std::string endpoint = fmt::format("http://{}:{}/", host, port);
     fmt::print("Orrery {} is ready at {} (TLS on the same port)\n", kVersion, endpoint);
     if (line.container_log) {
