@@ -267,6 +267,46 @@ TEST(HttpServerThreads, ManyConnections) {
     server->stop(1000);
 }
 
+/// Answers of one round are sent together: some of their clients have left by then.
+TEST(HttpServerThreads, PipelineBesideClientsThatLeave) {
+    TestHandler handler;
+    HttpServerOptions options;
+    options.loop_count = 1;
+    auto server = start_server(handler, options);
+    const uint16_t port = server->port();
+    constexpr int kRequests = 3000;
+    std::atomic<bool> done{false};
+    std::vector<std::thread> leavers;
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+        leavers.emplace_back([&, seed] {
+            std::minstd_rand random(seed);
+            while (!done) {
+                TestClient client(port);
+                for (unsigned i = random() % 8; i > 0; --i) client.send(get_request("/leave"));
+                if (random() % 3 == 0) client.reset_connection();
+                if (random() % 3 == 0) client.end_sending();
+            }
+        });
+    }
+    TestClient client(port);
+    std::thread sender([&] {
+        for (int i = 0; i < kRequests; ++i) {
+            if (!client.send(get_request("/" + std::to_string(i)))) return;
+        }
+        client.end_sending();
+    });
+    int right = 0;
+    while (right < kRequests && client.reply().body == "GET /" + std::to_string(right) + " ")
+        ++right;
+    EXPECT_EQ(right, kRequests);
+    EXPECT_TRUE(client.at_end());
+    done = true;
+    sender.join();
+    for (auto& leaver : leavers) leaver.join();
+    client.close();
+    EXPECT_TRUE(eventually([&] { return server->connection_count() == 0; }));
+}
+
 TEST(HttpServerStop, IdleServerStopsAtOnceAndRefusesConnections) {
     TestHandler handler;
     auto server = start_server(handler);
