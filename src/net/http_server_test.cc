@@ -247,13 +247,8 @@ TEST(HttpServer, HalfClosedClientGetsItsAnswer) {
 
 TEST(HttpServer, HalfClosedClientDoesNotCountAsGoneAtOnce) {
     Parked parked;
-    TestHandler handler([&](std::unique_ptr<HttpExchange> e) {
-        if (e->request.target == "/now") {
-            TestHandler::echo(std::move(e));
-        } else {
-            parked.put(std::move(e));
-        }
-    });
+    TestHandler handler(
+        [&](std::unique_ptr<HttpExchange> e) { parked.put_unless_now(std::move(e)); });
     HttpServerOptions options;
     options.loop_count = 1;
     auto server = start_server(handler, options);

@@ -329,13 +329,8 @@ TEST(HttpServerStop, IdleServerStopsAtOnceAndRefusesConnections) {
 
 TEST(HttpServerStop, RequestsInProgressAreFinished) {
     Parked parked;
-    TestHandler handler([&](std::unique_ptr<HttpExchange> e) {
-        if (e->request.target == "/now") {
-            TestHandler::echo(std::move(e));
-        } else {
-            parked.put(std::move(e));
-        }
-    });
+    TestHandler handler(
+        [&](std::unique_ptr<HttpExchange> e) { parked.put_unless_now(std::move(e)); });
     HttpServerOptions options;
     options.loop_count = 1;
     auto server = start_server(handler, options);

@@ -194,6 +194,14 @@ inline bool eventually(const std::function<bool()>& condition) {
 /// Exchanges that a handler put aside for the test to answer.
 class Parked {
 public:
+    /// For a handler: "/now" is answered at once, the rest is put here.
+    void put_unless_now(std::unique_ptr<HttpExchange> exchange) {
+        if (exchange->request.target == "/now") {
+            TestHandler::echo(std::move(exchange));
+        } else {
+            put(std::move(exchange));
+        }
+    }
     void put(std::unique_ptr<HttpExchange> exchange) {
         const std::lock_guard lock(mutex_);
         exchanges_.push_back(std::move(exchange));
