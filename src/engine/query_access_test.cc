@@ -297,8 +297,8 @@ TEST(AccessesAlone, TimeToLiveThatIsSwitchedOnLater) {
     engine.clock().advance_seconds(100);
     json::Arena arena;
     const std::string& id = container->container().id;
-    const std::string body = R"({"id":")" + id + R"(","partitionKey":)" + spec.partition_key +
-                             R"(,"defaultTtl":10})";
+    const std::string body =
+        R"({"id":")" + id + R"(","partitionKey":)" + spec.partition_key + R"(,"defaultTtl":10})";
     ASSERT_TRUE(engine.catalog().replace_container("q", id, *json::parse(body, arena), "").ok());
     for (const std::string key : {R"(["a"])", ""}) {
         QueryOptions options;
