@@ -421,7 +421,7 @@ int Export::report(int64_t elapsed_us) {
     const uint64_t now = items_ - items_before_;
     const double seconds = std::max(static_cast<double>(elapsed_us) / 1e6, 0.001);
     std::string line = fmt::format(
-        "{} items ({}) from {} in {}: {}/s, {:.2f} RU", with_commas(now),
+        "{} item{} ({}) from {} in {}: {}/s, {:.2f} RU", with_commas(now), now == 1 ? "" : "s",
         bytes_text(output_.written()), options_.container.text(), duration_text(elapsed_us),
         with_commas(static_cast<uint64_t>(static_cast<double>(now) / seconds)),
         account_.traffic == nullptr ? 0.0 : account_.traffic->charge());

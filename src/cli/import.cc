@@ -208,8 +208,8 @@ void Import::read() {
 
 bool Import::reject(const detail::ImportPipeline::Task& task, const std::string& message) {
     if (options_.rejects.empty()) {
-        pipeline_.fail(message +
-                       ". To go on without such items, give them a file: --rejects FILE.");
+        pipeline_.fail(message + (message.ends_with('.') ? "" : ".") +
+                       " To go on without such items, give them a file: --rejects FILE.");
         return false;
     }
     std::string line = fmt::format(R"({{"line":{},"error":)", task.record.line);
@@ -342,8 +342,9 @@ int Import::report(int64_t elapsed_us) {
     }
     const double seconds = std::max(static_cast<double>(elapsed_us) / 1e6, 0.001);
     std::string line = fmt::format(
-        "{} items ({}) into {} in {}: {}/s, {:.2f} RU", with_commas(written_), bytes_text(bytes_),
-        options_.container.text(), duration_text(elapsed_us),
+        "{} item{} ({}) into {} in {}: {}/s, {:.2f} RU", with_commas(written_),
+        written_ == 1 ? "" : "s", bytes_text(bytes_), options_.container.text(),
+        duration_text(elapsed_us),
         with_commas(static_cast<uint64_t>(static_cast<double>(written_.load()) / seconds)),
         account_.traffic == nullptr ? 0.0 : account_.traffic->charge());
     if (present_ > 0) line += fmt::format("; {} were there already", with_commas(present_));

@@ -140,6 +140,15 @@ class Options(Folder):
                                        (("--config", self.write("c.conf", f"{name} = x")), {})]:
                     self.assertIn(name, refused("serve", "--memory", *arguments, env=bare(**env)))
 
+    def test_a_command_that_nobody_knows_is_named(self):
+        for arguments, problem in (([], "a command is missing. There are: serve,"), (["frob"], "no command 'frob'. There are: serve,"),
+                                   (["lab"], "a command is missing. There are: report"), (["lab", "frob"], "no command 'lab frob'"),
+                                   (["import"], "source is required"), (["lab", "report", "--fail-on", "x"], "--fail-on")):
+            done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=PATIENCE)
+            self.assertIn(problem, done.stderr, arguments)
+            self.assertIn("--help", done.stderr, arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+
     def test_misspelt_variables_are_named(self):
         with Started("--memory", "--port", "0", env={"ORRERY_PROT": "1"}) as server:
             self.assertIn("ORRERY_PROT", server.text)

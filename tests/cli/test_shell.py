@@ -44,6 +44,9 @@ class Scripts(Case):
         bad = run("shell", self.container, "-e", "SELECT\n  NOPE(c.n) FROM c", expect=1)
         self.assertIn("    NOPE(c.n) FROM c\n    ^^^^", bad.stderr)
         self.assertIn("SC2005", bad.stderr)
+        # Below the same column whatever stands before it: letters of several bytes, wide ones, tabs.
+        bad = run("shell", self.container, "-e", "SELECT c.größe,\tc.日本 FROM c WHERE c.n = = 1", expect=1)
+        self.assertIn("  SELECT c.größe,\tc.日本 FROM c WHERE c.n = = 1\n  " + " " * 15 + "\t" + " " * 26 + "^\n", bad.stderr)
         stops = run("shell", self.container, "-q", "-e", "SELECT x", "-e", "SELECT VALUE 1 FROM c WHERE c.n = 0", expect=1)
         self.assertEqual(stops.stdout, "")
         goes_on = run("shell", self.container, "-q", "--keep-going", "-e", "SELECT x", "-e", "SELECT VALUE 1 FROM c WHERE c.n = 0", expect=1)

@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/text_layout.h"
 #include "json/parse.h"
 #include "json/write.h"
 
@@ -31,6 +32,19 @@ size_t byte_of(std::string_view text, size_t utf16_position) {
         at += bytes;
     }
     return std::min(at, text.size());
+}
+
+/// Blanks as wide as the text shows on a terminal; its tabs stay, whose width depends on where they
+/// are.
+std::string blanks_below(std::string_view text) {
+    std::string out;
+    for (size_t at = 0; at <= text.size();) {
+        const size_t tab = std::min(text.find('\t', at), text.size());
+        out += std::string(column_count(text.substr(at, tab - at)), ' ');
+        if (tab < text.size()) out += '\t';
+        at = tab + 1;
+    }
+    return out;
 }
 
 }  // namespace
@@ -218,8 +232,10 @@ void ShellSession::show_problems(const std::string& text,
                                           : text.rfind('\n', begin - 1) + 1;
             const size_t line_end = std::min(text.find('\n', begin), text.size());
             note("  " + text.substr(line_begin, line_end - line_begin));
-            note("  " + std::string(begin - line_begin, ' ') +
-                 std::string(std::max<size_t>(1, std::min(end, line_end) - begin), '^'));
+            const std::string_view whole = text;
+            const size_t marked = begin < line_end ? std::min(end, line_end) - begin : 0;
+            note("  " + blanks_below(whole.substr(line_begin, begin - line_begin)) +
+                 std::string(std::max<size_t>(1, column_count(whole.substr(begin, marked))), '^'));
         }
         note(
             fmt::format("{}{}{}", problem.code, problem.code.empty() ? "" : ": ", problem.message));

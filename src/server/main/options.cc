@@ -253,6 +253,31 @@ void warn_of_unknown_variables(const CLI::App& app, CommandLine& line) {
     }
 }
 
+/// What is wrong with the command itself: it is missing, or nobody knows it. Empty: it is there,
+/// and lacks something else.
+std::string command_problem(CLI::App& app, int argc, char** argv) {
+    CLI::App* at = &app;
+    std::string said;
+    for (int i = 1; !at->get_subcommands({}).empty(); ++i) {
+        std::string known;
+        CLI::App* next = nullptr;
+        for (CLI::App* each : at->get_subcommands({})) {
+            known += (known.empty() ? "" : ", ") + each->get_name();
+            if (i < argc && each->check_name(argv[i])) next = each;
+        }
+        const std::string before = said.empty() ? said : said + " ";
+        if (i >= argc || argv[i][0] == '-')
+            return fmt::format("a command is missing. There are: {}. Help: orrery {}--help", known,
+                               before);
+        if (next == nullptr)
+            return fmt::format("there is no command '{}{}'. There are: {}. Help: orrery {}--help",
+                               before, argv[i], known, before);
+        said = before + argv[i];
+        at = next;
+    }
+    return {};
+}
+
 }  // namespace
 
 CommandLine read_command_line(int argc, char** argv) {
@@ -299,8 +324,17 @@ CommandLine read_command_line(int argc, char** argv) {
             std::reverse(all.begin(), all.end());
             app.parse(std::move(all));
         }
+    } catch (const CLI::RequiredError& error) {
+        const std::string problem = command_problem(app, argc, argv);
+        if (!problem.empty())
+            fmt::print(stderr, "orrery: {}\n", problem);
+        else
+            app.exit(error);
+        line.exit_code = kWrongArguments;
+        return line;
     } catch (const CLI::ParseError& error) {
-        line.exit_code = app.exit(error);
+        // Help that was asked for comes this way too.
+        line.exit_code = app.exit(error) == 0 ? 0 : kWrongArguments;
         return line;
     }
     if (serve->parsed() && flags.memory && serve->count("--data") > 0) {
