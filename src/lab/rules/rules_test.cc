@@ -93,6 +93,31 @@ TEST(Rules, ThresholdsCanBeChanged) {
     EXPECT_FALSE(read_thresholds(*json::parse(R"({"unusedIndexDays":"x"})", arena)).ok());
 }
 
+/// What was wanted is that of the busiest minute. Where that is less than what is provisioned, it
+/// is said that bursts are the matter, and the advice is for the busiest second: never more
+/// throughput than was ever asked for on top of a need that is smaller.
+TEST(Rules, ThroughputThatWasWantedIsThatOfTheBusiestMinute) {
+    const auto found = [](const std::string& minutes) {
+        const auto observation = read_observation(
+            R"({"observedSeconds":3600,"keyPaths":["/pk"],"throughput":{"mode":"manual","ru":400},
+                "ranges":[{"id":"0","provisionedRu":400,"minutes":[)" +
+            minutes + "]}]}");
+        EXPECT_TRUE(observation.ok()) << observation.error().message;
+        return judgement_of(judge_all(*observation, {}), 27).findings.at(0);
+    };
+    const std::string quiet = R"({"ru":6,"peakRu":1,"requests":6,"throttled":0},)";
+    // 18,000 RU in 1,800 requests and 1,200 more of 10 RU each that were refused: 500 a second.
+    const auto steady =
+        found(quiet + quiet + R"({"ru":18000,"peakRu":400,"requests":3000,"throttled":1200})");
+    EXPECT_EQ(steady.severity, Severity::kHigh);
+    EXPECT_EQ(steady.change.json, R"({"throughput":500})");
+    // A few seconds of one minute.
+    const auto burst = found(quiet + R"({"ru":3000,"peakRu":795,"requests":600,"throttled":270})");
+    EXPECT_EQ(burst.severity, Severity::kMedium);
+    EXPECT_EQ(burst.change.json, R"({"throughput":800})");
+    EXPECT_NE(burst.change.text.find("bursts"), std::string::npos) << burst.change.text;
+}
+
 /// A level against skew names something: numbers that queries filter by have more values, and are
 /// not it.
 TEST(Rules, AFurtherKeyLevelNamesSomething) {

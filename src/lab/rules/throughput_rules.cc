@@ -151,27 +151,36 @@ void judge_under_provisioned(const Observation& of, const Thresholds& limits, Ju
     if (!all) return;
     const double served = std::max(1.0, requests - throttled);
     const double mean = ru / served;
-    // Minutes in which anything happened: an hour that was idle but for one burst is not its own
-    // mean.
-    double busy = 0;
+    // What the busiest minute wanted: an hour that was idle but for one burst is not its own mean.
+    double wanted = 0;
+    double peak = 0;
     for (size_t i = 0; i < minutes; ++i) {
-        bool any = false;
-        for (const auto& range : of.ranges)
-            any = any || (i < range.minutes.size() && range.minutes[i].requests > 0);
-        busy += any ? 60 : 0;
+        double taken = 0;
+        double second = 0;
+        for (const auto& range : of.ranges) {
+            if (i >= range.minutes.size()) continue;
+            const MinutePoint& minute = range.minutes[i];
+            taken += minute.ru + static_cast<double>(minute.throttled) * mean;
+            second += minute.peak_ru;
+        }
+        wanted = std::max(wanted, taken / 60);
+        peak = std::max(peak, second);
     }
-    const double wanted = ru / busy + throttled / busy * mean;
     double present = 0;
     for (const auto& range : of.ranges) present += range.provisioned_ru;
-    const int64_t target = round_up(std::max(wanted, present * 1.1), 100);
-    auto& finding = out.find(throttled / requests > 0.2 ? Severity::kHigh : Severity::kMedium,
-                             fmt::format("{} of the requests of the last hour were refused with "
-                                         "429, on every physical partition.",
-                                         percent(throttled / requests)));
+    // Enough for every whole minute, but not for some of its seconds.
+    const bool bursts = wanted <= present;
+    const int64_t target = round_up(std::max(bursts ? peak : wanted, present * 1.1), 100);
+    auto& finding =
+        out.find(throttled / requests > 0.2 && !bursts ? Severity::kHigh : Severity::kMedium,
+                 fmt::format("{} of the requests of the last hour were refused with "
+                             "429, on every physical partition.",
+                             percent(throttled / requests)));
     finding.fact("throttled", throttled)
         .fact("requests", requests)
         .fact("meanRu", mean, "RU")
-        .fact("wantedRuPerSecond", wanted, "RU/s")
+        .fact("busiestMinuteWanted", wanted, "RU/s")
+        .fact("busiestSecondUsed", peak, "RU/s")
         .fact("provisionedRuPerSecond", present, "RU/s");
     FindingChart chart{
         "lines", "Requests and 429s by minute", "requests", {}, {{"requests", {}}, {"429", {}}}};
@@ -191,7 +200,15 @@ void judge_under_provisioned(const Observation& of, const Thresholds& limits, Ju
     finding.chart = std::move(chart);
     finding.advise(
         "throughput",
-        fmt::format("Raise the throughput to {} RU/s: what was used and what was refused.", target),
+        bursts
+            ? fmt::format("The requests come in bursts: the busiest minute wanted {:.0f} RU/s on "
+                          "average, fewer than are provisioned, but its seconds are uneven. "
+                          "Spread them over time, or raise the throughput to {} RU/s, for the "
+                          "busiest second.",
+                          wanted, target)
+            : fmt::format("Raise the throughput to {} RU/s: what was used and what was refused "
+                          "in the busiest minute.",
+                          target),
         fmt::format(R"({{"throughput":{}}})", target));
     finding.saving_note = "Latency: a client waits and tries again for every 429.";
 }
