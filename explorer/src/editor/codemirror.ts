@@ -77,7 +77,8 @@ export interface Editor {
   setReadOnly(readOnly: boolean): void;
   focus(): void;
   mark(problems: { from: number; to: number; message: string }[]): void;
-  selection(): string;
+  /// The selected text and where it begins.
+  selection(): { from: number; text: string };
   destroy(): void;
 }
 
@@ -148,7 +149,10 @@ export function createEditor(options: EditorOptions): Editor {
       }));
       view.dispatch(setDiagnostics(view.state, diagnostics));
     },
-    selection: () => view.state.sliceDoc(view.state.selection.main.from, view.state.selection.main.to),
+    selection: () => {
+      const { from, to } = view.state.selection.main;
+      return { from, text: view.state.sliceDoc(from, to) };
+    },
     destroy: () => {
       observer.disconnect();
       view.destroy();

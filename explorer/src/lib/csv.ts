@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../wire/types';
-import { stringify } from './json_text';
+import { parse, stringify } from './json_text';
 
 /// CSV as RFC 4180 has it, with a header line. Cells that are JSON (numbers, true, objects …) become values.
 
@@ -74,14 +74,36 @@ const quote = (text: string): string => (/[",\n\r;\t]/.test(text) ? `"${text.rep
 
 const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export function toCsv(rows: Json[], columns: string[], withHeader: boolean): string {
-  let out = withHeader ? columns.map(quote).join(',') + '\r\n' : '';
-  for (const row of rows) {
-    const cells = columns.map((column) => {
-      const value = isObject(row) ? row[column] : column === 'value' ? row : undefined;
-      return quote(typeof value === 'string' ? value : stringify(value));
-    });
-    out += cells.join(',') + '\r\n';
+const SYSTEM = /^_(rid|self|etag|attachments|ts)$/;
+
+/// Rows as CSV. Every member of every row has its column, in order of first appearance, the server's own at the end; so the header
+/// line comes last, and lines wait as cells for the columns that later rows bring.
+export class CsvText {
+  private readonly columns = new Map<string, number>();
+  private readonly lines: string[][] = [];
+  size = 0;
+
+  add(rows: string[]): void {
+    for (const text of rows) {
+      const row = parse(text);
+      const cells: string[] = [];
+      const put = (column: string, value: Json | undefined) => {
+        if (!this.columns.has(column)) this.columns.set(column, this.columns.size);
+        const cell = quote(typeof value === 'string' ? value : stringify(value));
+        cells[this.columns.get(column)!] = cell;
+        this.size += cell.length + 1;
+      };
+      if (isObject(row)) Object.entries(row).forEach(([name, value]) => put(name, value));
+      else put('value', row);
+      this.lines.push(cells);
+    }
   }
-  return out;
+
+  parts(): string[] {
+    const names = [...this.columns.keys()];
+    const order = [...names.filter((name) => !SYSTEM.test(name)), ...names.filter((name) => SYSTEM.test(name))];
+    const places = order.map((name) => this.columns.get(name)!);
+    const line = (cells: string[]) => cells.join(',') + '\r\n';
+    return [line(order.map(quote)), ...this.lines.map((cells) => line(places.map((place) => cells[place] ?? '')))];
+  }
 }

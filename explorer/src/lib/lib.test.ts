@@ -7,7 +7,7 @@ import { keyHeader, keyOf, pathExpression, pathNames } from '../wire/key';
 import { authorization, importKey, WELL_KNOWN_KEY } from '../wire/sign';
 import { scaledAt } from './autoscale';
 import { itemsInFile } from './files';
-import { itemFromCells, parseCsv, toCsv } from './csv';
+import { CsvText, itemFromCells, parseCsv } from './csv';
 import { elements, members, parse, pretty, storedBytes, stringify, withMember, withoutSystem } from './json_text';
 import { computedProblems, idProblem, keyPathProblem, policyProblems, withIndexes } from './policy';
 
@@ -66,7 +66,10 @@ test('CSV in and out', () => {
   assert.deepEqual([...parseCsv('a;b\n1;2')], [['a', 'b'], ['1', '2']]);
   assert.equal(itemFromCells(['id', 'n', 'zip', 'o.p', 'big', 'list', 'none'], ['007', '1.5', '0123', 'true', '9007199254740993', '[1]', '']),
     '{"id":"007","n":1.5,"zip":"0123","o":{"p":true},"big":"9007199254740993","list":[1]}');
-  assert.equal(toCsv([{ a: 'x,"y"', b: 1 }, { a: null, c: 2 }], ['a', 'b'], true), 'a,b\r\n"x,""y""",1\r\nnull,\r\n');
+  const file = new CsvText();
+  file.add(['{"a":"x,\\"y\\"","b":1,"_ts":5}', '{"a":null}']);
+  file.add(['{"late":12,"a":[1]}', '7']);
+  assert.equal(file.parts().join(''), 'a,b,late,value,_ts\r\n"x,""y""",1,,,5\r\nnull,,,,\r\n[1],,12,,\r\n,,,7,\r\n');
 });
 
 test('policies are checked', () => {

@@ -19,11 +19,10 @@ import { queryPage, type QueryParameter } from '../wire/api';
 import { isAbort, WireError } from '../wire/error';
 import type { Json } from '../wire/types';
 import type { ContainerProps } from './container_page';
-import { saveFile } from './item_editor';
 import { CostView } from './query_cost';
 import { PlanView } from './query_plan';
 import { readReports, type Reports } from './query_reports';
-import { rowsToFile } from './transfer';
+import { RowsFile } from './transfer';
 
 type View = 'table' | 'json' | 'tree' | 'cost' | 'plan';
 
@@ -51,7 +50,8 @@ interface Result {
   stopped: boolean;
   error: unknown;
   waits: number;
-  asked: { query: string; parameters: QueryParameter[]; key: string | undefined };
+  /// `at`: where the query begins in the editor.
+  asked: { query: string; at: number; parameters: QueryParameter[]; key: string | undefined };
 }
 
 const HISTORY_MAX = 40;
@@ -113,7 +113,7 @@ export function Query({ db, container, refresh }: ContainerProps) {
           const page = await queryPage(client, db, coll, {
             query: asked.query, parameters: asked.parameters, pageSize, continuation: now.continuation,
             ...(asked.key === undefined ? {} : { key: asked.key }), reports: true, signal: stop.signal,
-            onThrottled: () => setResult((r) => (r ? { ...r, waits: r.waits + 1 } : r)),
+            onThrottled: () => setResult((now = { ...now, waits: now.waits + 1 })),
           });
           now = {
             ...now, rows: now.rows.concat(page.rows), continuation: page.continuation, charge: now.charge + page.charge, ms: now.ms + page.ms,
@@ -128,7 +128,7 @@ export function Query({ db, container, refresh }: ContainerProps) {
         else {
           setResult({ ...now, running: false, error });
           if (error instanceof WireError)
-            editor.current?.mark(error.details.flatMap((d) => (d.location ? [{ from: d.location.start, to: d.location.end, message: d.hint ? `${d.message} ${d.hint}` : d.message }] : [])));
+            editor.current?.mark(error.details.flatMap((d) => (d.location ? [{ from: asked.at + d.location.start, to: asked.at + d.location.end, message: d.hint ? `${d.message} ${d.hint}` : d.message }] : [])));
         }
       }
     },
@@ -137,8 +137,10 @@ export function Query({ db, container, refresh }: ContainerProps) {
 
   const run = () => {
     if (running) return;
-    const part = editor.current?.selection().trim();
+    const chosen = editor.current?.selection();
+    const part = chosen?.text.trim();
     const query = part || text;
+    const at = chosen && part ? chosen.from + chosen.text.indexOf(part) : 0;
     if (!query.trim()) return;
     if (parameters.some(parameterProblem)) {
       setMore(true);
@@ -158,7 +160,7 @@ export function Query({ db, container, refresh }: ContainerProps) {
     const kept: Kept = { text: query, parameters };
     setHistory([kept, ...history.filter((h) => h.text !== query)].slice(0, HISTORY_MAX));
     const usable = parameters.map((p) => ({ name: p.name, value: JSON.parse(p.value) as unknown }));
-    void fetchPages({ query, parameters: usable, key: keyText }, null, false);
+    void fetchPages({ query, at, parameters: usable, key: keyText }, null, false);
   };
   const open = (kept: Kept) => {
     setText(kept.text);
@@ -168,8 +170,9 @@ export function Query({ db, container, refresh }: ContainerProps) {
   };
   const exportAs = (format: Format) => {
     if (!result) return;
-    const body = rowsToFile(format, result.rows, true, { list: [] });
-    saveFile(`${coll}-query.${format}`, format === 'json' ? ['[\n', body, '\n]\n'] : [body], format === 'csv' ? 'text/csv' : 'application/json');
+    const file = new RowsFile(format);
+    file.add(result.rows);
+    file.save(`${coll}-query`);
   };
 
   const top = (

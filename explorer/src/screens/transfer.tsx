@@ -1,17 +1,16 @@
 import { useRef, useState } from 'react';
 import { bytes, count, plural, ru } from '../lib/format';
-import { toCsv } from '../lib/csv';
+import { CsvText } from '../lib/csv';
 import { useStore } from '../lib/hooks';
 import { itemsInFile, type Format } from '../lib/files';
-import { parse, withoutSystem } from '../lib/json_text';
+import { withoutSystem } from '../lib/json_text';
 import { session } from '../session';
 import { Button, Check, ErrorNote, Field, Note, Progress, Segmented } from '../ui/controls';
 import { Dialog } from '../ui/dialog';
-import { columnsOf } from '../ui/grid';
 import { bulk, queryPage, type BulkOperation } from '../wire/api';
 import { isAbort } from '../wire/error';
 import { keyHeader, keyOf } from '../wire/key';
-import type { Json, JsonObject, PartitionKeyDefinition } from '../wire/types';
+import type { JsonObject, PartitionKeyDefinition } from '../wire/types';
 import { saveFile } from './item_editor';
 
 const BATCH = 100;
@@ -169,13 +168,33 @@ export function Upload({ db, coll, definition, onClose }: {
   );
 }
 
-/// Rows as a file. CSV takes its columns from the first rows.
-export function rowsToFile(format: Format, rows: string[], first: boolean, columns: { list: string[] }): string {
-  if (format === 'jsonl') return rows.map((row) => row + '\n').join('');
-  if (format === 'json') return rows.map((row, i) => (first && i === 0 ? '' : ',\n') + row).join('');
-  const values = rows.map((row) => parse(row) as Json);
-  if (first) columns.list = columnsOf(values);
-  return toCsv(values, columns.list, first);
+/// Rows as a file, page by page. What CSV's header line says is known at the end.
+export class RowsFile {
+  private readonly parts: string[] = [];
+  private readonly csv = new CsvText();
+  private rows = 0;
+  private written = 0;
+
+  constructor(private readonly format: Format) {}
+
+  add(rows: string[]): void {
+    if (this.format === 'csv') this.csv.add(rows);
+    else {
+      const part = this.format === 'jsonl' ? rows.map((row) => row + '\n').join('') : rows.map((row, i) => (this.rows + i === 0 ? '' : ',\n') + row).join('');
+      this.parts.push(part);
+      this.written += part.length;
+    }
+    this.rows += rows.length;
+  }
+
+  get size(): number {
+    return this.format === 'csv' ? this.csv.size : this.written;
+  }
+
+  save(name: string): void {
+    const parts = this.format === 'csv' ? this.csv.parts() : this.format === 'json' ? ['[\n', ...this.parts, '\n]\n'] : this.parts;
+    saveFile(`${name}.${this.format}`, parts, this.format === 'csv' ? 'text/csv' : 'application/json');
+  }
 }
 
 export function Download({ db, coll, filter, total, onClose }: { db: string; coll: string; filter: string; total: number | null; onClose: () => void }) {
@@ -188,10 +207,8 @@ export function Download({ db, coll, filter, total, onClose }: { db: string; col
   const run = async () => {
     const stop = (control.current = new AbortController());
     setError(null);
-    const parts: string[] = format === 'json' ? ['[\n'] : [];
-    const columns = { list: [] as string[] };
+    const file = new RowsFile(format);
     let rows = 0;
-    let size = 0;
     let charge = 0;
     let continuation: string | null = null;
     const tail = filter.trim();
@@ -200,20 +217,17 @@ export function Download({ db, coll, filter, total, onClose }: { db: string; col
       do {
         const page = await queryPage(client, db, coll, { query: `SELECT * FROM c ${clause}`, pageSize: 1000, continuation, signal: stop.signal, housekeeping: true });
         const texts = system ? page.rows : page.rows.map(withoutSystem);
-        const part = rowsToFile(format, texts, rows === 0, columns);
-        parts.push(part);
+        file.add(texts);
         rows += texts.length;
-        size += part.length;
         charge += page.charge;
         continuation = page.continuation;
-        setState({ rows, size, charge, running: true });
+        setState({ rows, size: file.size, charge, running: true });
       } while (continuation);
-      if (format === 'json') parts.push('\n]\n');
-      saveFile(`${coll}.${format}`, parts, format === 'csv' ? 'text/csv' : 'application/json');
+      file.save(coll);
     } catch (e) {
       if (!isAbort(e)) setError(e);
     }
-    setState({ rows, size, charge, running: false });
+    setState({ rows, size: file.size, charge, running: false });
   };
   return (
     <Dialog title={`Download items of ${coll}`} onClose={() => { control.current?.abort(); onClose(); }}

@@ -5,7 +5,7 @@ import type { PathInfo } from '../editor/sql';
 export interface CodeHandle {
   focus(): void;
   mark(problems: { from: number; to: number; message: string }[]): void;
-  selection(): string;
+  selection(): { from: number; text: string };
 }
 
 /// The editor's code is loaded when the first one is shown.
@@ -58,7 +58,7 @@ export function CodeEditor({ value, onChange, language, label, readOnly = false,
   useImperativeHandle(handle, () => ({
     focus: () => editor.current?.focus(),
     mark: (problems) => editor.current?.mark(problems),
-    selection: () => editor.current?.selection() ?? '',
+    selection: () => editor.current?.selection() ?? { from: 0, text: '' },
   }), []);
   return (
     <div className={`editor${boxed ? ' boxed' : ''}`} ref={box} style={height ? { height, flex: 'none' } : undefined}>

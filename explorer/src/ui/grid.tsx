@@ -11,7 +11,7 @@ const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /// Columns in order of first appearance; a row that is no object is one column.
-export function columnsOf(rows: Json[]): string[] {
+function columnsOf(rows: Json[]): string[] {
   const seen = new Set<string>();
   for (const row of rows.slice(0, SAMPLE)) {
     if (isObject(row)) Object.keys(row).forEach((name) => seen.add(name));
