@@ -10,19 +10,21 @@ import { Shortcuts } from './screens/shortcuts';
 import { SignIn } from './screens/sign_in';
 import { TopBar } from './screens/top_bar';
 import { Tree } from './screens/tree';
-import { resume, session } from './session';
+import { refused, resume, session } from './session';
 import { Toasts } from './ui/toast';
 import { Spinner } from './ui/controls';
 
 export function App() {
   const client = useStore(session);
+  const locked = useStore(refused);
   const [tried, setTried] = useState(false);
   useEffect(() => {
     void resume().finally(() => setTried(true));
   }, []);
   return (
     <>
-      {client ? <Workspace /> : tried ? <SignIn /> : <div className="signin"><Spinner label="Connecting" /></div>}
+      {client && <div style={{ display: locked ? 'none' : 'contents' }}><Workspace /></div>}
+      {client && !locked ? null : tried ? <SignIn /> : <div className="signin"><Spinner label="Connecting" /></div>}
       <Toasts />
     </>
   );

@@ -6,6 +6,9 @@ const KEPT = 'orrery.key';
 
 export const session = new Store<Client | null>(null);
 
+/// The server has stopped accepting the key: what is open waits, unseen, for another sign-in.
+export const refused = new Store(false);
+
 export const isLoopback = (): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
 
 /// Signatures are made by the browser's own cryptography, which it offers to secure origins only.
@@ -22,12 +25,16 @@ export async function signIn(key: string, keep = true): Promise<void> {
   const client = new Client(imported, () => undefined);
   await client.request('GET', []);
   if (keep) sessionStorage.setItem(KEPT, key);
-  session.set(new Client(imported, signOut));
+  // Late answers to a client that was replaced meanwhile say nothing about this one.
+  const signedIn: Client = new Client(imported, () => session.get() === signedIn && refused.set(true));
+  session.set(signedIn);
+  refused.set(false);
 }
 
 export function signOut(): void {
   sessionStorage.removeItem(KEPT);
   sessionStorage.setItem('orrery.signed-out', '1');
+  refused.set(false);
   session.set(null);
 }
 

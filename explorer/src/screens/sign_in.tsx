@@ -1,11 +1,13 @@
 import { useState } from 'react';
 import icon from '../icon.svg';
-import { canSign, isLoopback, ownKeyNeeded, signIn } from '../session';
+import { useStore } from '../lib/hooks';
+import { canSign, isLoopback, ownKeyNeeded, refused, signIn } from '../session';
 import { Button, ErrorNote, Note, TextField } from '../ui/controls';
 import { WELL_KNOWN_KEY } from '../wire/sign';
 
 export function SignIn() {
-  const [key, setKey] = useState(isLoopback() && !ownKeyNeeded ? WELL_KNOWN_KEY : '');
+  const again = useStore(refused);
+  const [key, setKey] = useState(isLoopback() && !ownKeyNeeded && !again ? WELL_KNOWN_KEY : '');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const submit = async () => {
@@ -29,6 +31,7 @@ export function SignIn() {
           <h1 style={{ fontSize: 'var(--fs-4)' }}>Sign in</h1>
           <p className="muted" style={{ marginTop: 4 }}>to the account at <b className="mono">{location.host}</b></p>
         </div>
+        {again && <Note kind="warn">The server does not accept the key any more. What you were working on is still here: sign in to go on.</Note>}
         {canSign() ? (
           <>
             <TextField label="Account key" mono type="password" value={key} autoFocus onChange={(e) => setKey(e.target.value)}
