@@ -7,6 +7,7 @@ export function* parseCsv(text: string): Generator<string[]> {
   let row: string[] = [];
   let cell = '';
   let quoted = false;
+  let opened = 0;
   let at = text.charCodeAt(0) === 0xfeff ? 1 : 0;
   const separator = guessSeparator(text);
   for (; at < text.length; ++at) {
@@ -17,7 +18,10 @@ export function* parseCsv(text: string): Generator<string[]> {
         cell += '"';
         ++at;
       } else quoted = false;
-    } else if (c === '"' && cell === '') quoted = true;
+    } else if (c === '"' && cell === '') {
+      quoted = true;
+      opened = at;
+    }
     else if (c === separator) {
       row.push(cell);
       cell = '';
@@ -29,6 +33,7 @@ export function* parseCsv(text: string): Generator<string[]> {
       row = [];
     } else cell += c;
   }
+  if (quoted) throw new Error(`the quoted field that begins in line ${text.slice(0, opened).split(/\r\n|\r|\n/).length} is never closed`);
   row.push(cell);
   if (row.length > 1 || row[0] !== '') yield row;
 }

@@ -6,7 +6,7 @@ import { WireError } from '../wire/error';
 import { keyHeader, keyOf, pathExpression, pathNames } from '../wire/key';
 import { authorization, importKey, WELL_KNOWN_KEY } from '../wire/sign';
 import { scaledAt } from './autoscale';
-import { itemsInFile } from './files';
+import { itemsInFile, textOf } from './files';
 import { CsvText, itemFromCells, parseCsv } from './csv';
 import { elements, members, parse, pretty, storedBytes, stringify, withMember, withoutSystem } from './json_text';
 import { computedProblems, idProblem, keyPathProblem, policyProblems, withIndexes } from './policy';
@@ -58,7 +58,12 @@ test('files of items', () => {
   assert.deepEqual(itemsInFile('a.json', '{\n "a": 1 }'), ['{\n "a": 1 }']);
   assert.deepEqual(itemsInFile('a.jsonl', '{"a":1}\r\n\n{"a":2}\n'), ['{"a":1}', '{"a":2}']);
   assert.deepEqual(itemsInFile('a.txt', '{"a":1}\n{"a":2}'), ['{"a":1}', '{"a":2}']);
-  assert.throws(() => itemsInFile('a.json', '[{"a":1}'));
+  assert.throws(() => itemsInFile('a.json', '[{"a":1}'), /^Error: a\.json: /);
+  assert.throws(() => itemsInFile('a.csv', 'id,n\n1,"2\n3,4\n'), /line 2 is never closed/);
+  assert.throws(() => itemsInFile('a.csv', 'id,n\n1,2\n3,4,5\n'), /row 2 .* 3 fields, the header line 2/);
+  assert.throws(() => itemsInFile('a.csv', 'id,id\n1,2\n'), /two columns are called “id”/);
+  assert.throws(() => itemsInFile('a.csv', 'id,n\n'), /no items/);
+  assert.throws(() => textOf('a.csv', new Uint8Array([0x4d, 0xfc, 0x6c]).buffer), /not UTF-8/);
 });
 
 test('CSV in and out', () => {

@@ -2,7 +2,7 @@ import { useRef, useState } from 'react';
 import { bytes, count, plural, ru } from '../lib/format';
 import { CsvText } from '../lib/csv';
 import { useStore } from '../lib/hooks';
-import { itemsInFile, type Format } from '../lib/files';
+import { FileProblem, itemsInFile, textOf, type Format } from '../lib/files';
 import { withoutSystem } from '../lib/json_text';
 import { session } from '../session';
 import { Button, Check, ErrorNote, Field, Note, Progress, Segmented } from '../ui/controls';
@@ -64,7 +64,7 @@ export function Upload({ db, coll, definition, onClose }: {
     try {
       const operations: { operation: BulkOperation; name: string }[] = [];
       for (const file of files) {
-        itemsInFile(file.name, await file.text()).forEach((text, i) => {
+        itemsInFile(file.name, textOf(file.name, await file.arrayBuffer())).forEach((text, i) => {
           ++work.total;
           const name = `${file.name}, item ${i + 1}`;
           try {
@@ -144,7 +144,7 @@ export function Upload({ db, coll, definition, onClose }: {
       {files.length > 0 && <p className="small muted">{plural(files.length, 'file')}, {bytes(files.reduce((n, f) => n + f.size, 0))}</p>}
       <div className="field"><span className="label">Items that exist already</span>
         <Segmented label="Items that exist already" value={mode} onChange={setMode} options={[{ value: 'Upsert', label: 'Replace' }, { value: 'Create', label: 'Keep, report' }]} /></div>
-      {state && (
+      {state && !(error instanceof FileProblem) && (
         <div className="col" style={{ gap: 8 }}>
           <Progress label="Upload" value={state.total ? (100 * handled) / state.total : 0} />
           <div className="facts num" aria-live="polite">

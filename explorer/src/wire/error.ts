@@ -1,3 +1,5 @@
+import { FileProblem } from '../lib/files';
+
 export interface QueryErrorDetail {
   code: string;
   message: string;
@@ -9,6 +11,9 @@ export interface QueryErrorDetail {
 
 /// The thing asked for is not there.
 export const isMissing = (error: unknown): boolean => error instanceof WireError && error.status === 404;
+
+/// Not the item but the container around it is not there.
+export const isParentMissing = (error: unknown): boolean => isMissing(error) && /^Owner resource does not exist/.test((error as WireError).message);
 
 /// What a script logged, from an answer's headers.
 export function scriptLog(headers: Headers): string {
@@ -98,5 +103,6 @@ export function describe(error: unknown): { title: string; text: string } {
     const text = /^Request size is too large/.test(error.message) ? 'An item takes at most 2 MB of JSON. Split it into several items of the same partition key.' : error.message;
     return { title: titles[error.status] ?? `Error ${error.status}`, text };
   }
+  if (error instanceof FileProblem) return { title: 'Nothing was uploaded', text: error.message };
   return { title: 'Something went wrong', text: error instanceof Error ? error.message : String(error) };
 }
