@@ -39,6 +39,13 @@ export async function loadAccount(): Promise<void> {
   }
 }
 
+export async function loadOffers(): Promise<void> {
+  const client = session.get();
+  if (!client) return;
+  const offers = await listOffers(client).catch(() => null);
+  if (offers) patch({ offers: Object.fromEntries(offers.map((o) => [o.offerResourceId, o])) });
+}
+
 export async function loadContainers(db: string): Promise<void> {
   const client = session.get();
   if (!client) return;
@@ -46,6 +53,8 @@ export async function loadContainers(db: string): Promise<void> {
   if (!Array.isArray(account.get().containers[db])) put('loading');
   try {
     const list = await listContainers(client, db);
+    // One that was made since the offers were read: nobody knows yet whether it has a throughput of its own.
+    if (list.some((c) => !account.get().offers[c._rid])) await loadOffers();
     put(list.sort(byName));
   } catch (error) {
     put({ error });

@@ -30,6 +30,10 @@ export const hrefOf = (to: Route): string => {
 
 export const route = new Store<Route>(parse(location.hash));
 
+/// Views of one container stay alive while another of them is shown: nothing is left by going from one to the other.
+const samePage = (a: Route, b: Route): boolean =>
+  a.page === 'container' && b.page === 'container' && a.db === b.db && a.coll === b.coll;
+
 /// Questions asked before the page is left; a refusal keeps it.
 const guards = new Set<() => boolean>();
 export function guardLeaving(guard: () => boolean): () => void {
@@ -40,12 +44,13 @@ export function guardLeaving(guard: () => boolean): () => void {
 let current = location.hash;
 addEventListener('hashchange', () => {
   if (location.hash === current) return;
-  if ([...guards].some((guard) => !guard())) {
+  const next = parse(location.hash);
+  if (!samePage(route.get(), next) && [...guards].some((guard) => !guard())) {
     history.replaceState(null, '', current || '#/');
     return;
   }
   current = location.hash;
-  route.set(parse(location.hash));
+  route.set(next);
 });
 
 addEventListener('beforeunload', (event) => {

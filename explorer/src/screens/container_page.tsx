@@ -1,12 +1,13 @@
-import { lazy, Suspense, useCallback, useState } from 'react';
-import { account, loadContainers } from '../account';
+import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
+import { account, loadContainers, loadOffers } from '../account';
 import { bytes, plural } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { go, hrefOf, type ContainerTab } from '../route';
 import { session } from '../session';
-import { ErrorNote, Missing, Spinner } from '../ui/controls';
+import { Button, ErrorNote, Missing, Note, Spinner } from '../ui/controls';
 import { Tabs } from '../ui/tabs';
 import { readContainer, type ContainerState } from '../wire/api';
+import { encodePath } from '../wire/client';
 import { isMissing } from '../wire/error';
 import type { Container } from '../wire/types';
 import { offerText } from './database_page';
@@ -48,6 +49,23 @@ export function ContainerPage({ db, coll, tab }: { db: string; coll: string; tab
     void loadContainers(db);
   }, [db, loaded.reload]);
   const state = loaded.data;
+  const rid = state?.container._rid;
+  useEffect(() => {
+    if (rid && account.get().databases && !account.get().offers[rid]) void loadOffers();
+  }, [rid]);
+  // A view that does not find something may be the first to learn that the whole container is gone.
+  const [gone, setGone] = useState(false);
+  useEffect(() => {
+    const own = encodePath(['dbs', db, 'colls', coll]);
+    const tell = (path: string) => {
+      if (path === own) {
+        setGone(true);
+        void loadContainers(db);
+      } else if (!gone && (path.startsWith(`${own}/`) || path.startsWith(encodePath(['_orrery', 'containers', db, coll])))) loaded.reload();
+    };
+    client.onMissing.add(tell);
+    return () => void client.onMissing.delete(tell);
+  }, [client, db, coll, gone, loaded.reload]);
   if (!state && isMissing(loaded.error))
     return (
       <Missing icon="container" title={`There is no container “${coll}” in ${db}`} href={hrefOf({ page: 'database', db })} back={`Containers of ${db}`} retry={loaded.reload}>
@@ -74,6 +92,17 @@ export function ContainerPage({ db, coll, tab }: { db: string; coll: string; tab
   };
   return (
     <>
+      {gone && (
+        <div role="alert" style={{ padding: '10px 16px 0' }}>
+          <Note kind="bad">
+            <div className="row wrap">
+              <span className="grow">The container “{coll}” does not exist any more. What you see here is what it was; nothing can be saved to it.</span>
+              <Button small onClick={() => { setGone(false); refresh(); }}>Try again</Button>
+              <a className="btn small" href={hrefOf({ page: 'database', db })}>Containers of {db}</a>
+            </div>
+          </Note>
+        </div>
+      )}
       <div className="chead">
         <div className="row wrap" style={{ alignItems: 'baseline', gap: '2px 18px' }}>
           <h1>{coll}</h1>

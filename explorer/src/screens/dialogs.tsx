@@ -10,7 +10,7 @@ import { CodeEditor } from '../ui/code_editor';
 import { toast } from '../ui/toast';
 import { createContainer, createDatabase, deleteContainer, deleteDatabase } from '../wire/api';
 import type { ComputedProperty, ContainerDefinition, Throughput } from '../wire/types';
-import { ThroughputField, throughputProblem, TtlField, ttlProblem, ttlValue, type TtlChoice } from './throughput';
+import { RetentionField, retentionPolicy, retentionProblem, ThroughputField, throughputProblem, TtlField, ttlProblem, ttlValue, type Retention, type TtlChoice } from './throughput';
 
 export function NewDatabase({ onClose }: { onClose: () => void }) {
   const client = useStore(session)!;
@@ -93,11 +93,12 @@ export function NewContainer({ db, onClose }: { db: string; onClose: () => void 
   const [policy, setPolicy] = useState(JSON.stringify(DEFAULT_POLICY, null, 2));
   const [computed, setComputed] = useState<ComputedProperty[]>([]);
   const [conflictPath, setConflictPath] = useState('/_ts');
+  const [retention, setRetention] = useState<Retention>({ mode: 'latest' });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const checked = policyProblems(policy);
   const uniqueProblem = unique.some((line) => line.split(',').some((p) => keyPathProblem(p.trim()))) ? 'Paths such as /email, separated by commas.' : null;
-  const problems = [idProblem(id), ...paths.map(keyPathProblem), throughputProblem(throughput), ttlProblem(ttl), checked.problems[0] ?? null, computedProblems(computed), uniqueProblem];
+  const problems = [idProblem(id), ...paths.map(keyPathProblem), throughputProblem(throughput), ttlProblem(ttl), retentionProblem(retention), checked.problems[0] ?? null, computedProblems(computed), uniqueProblem];
   const submit = async () => {
     setTouched(true);
     if (busy || problems.some(Boolean)) return;
@@ -113,6 +114,7 @@ export function NewContainer({ db, onClose }: { db: string; onClose: () => void 
     if (seconds !== undefined) definition.defaultTtl = seconds;
     if (unique.length) definition.uniqueKeyPolicy = { uniqueKeys: unique.map((line) => ({ paths: line.split(',').map((p) => p.trim()) })) };
     if (computed.length) definition.computedProperties = computed;
+    if (retention.mode === 'all') definition.changeFeedPolicy = retentionPolicy(retention);
     try {
       await createContainer(client, db, definition, throughput);
       await loadContainers(db);
@@ -134,7 +136,7 @@ export function NewContainer({ db, onClose }: { db: string; onClose: () => void 
       {touched && paths.some((p) => p === '') && <div className="small" style={{ color: 'var(--bad)' }}>The partition key needs a path such as /tenantId.</div>}
       <ThroughputField value={throughput} onChange={setThroughput} {...(sharedOffer ? { none: 'Share the database’s' } : {})} />
       <details>
-        <summary className="label" style={{ cursor: 'pointer', padding: '4px 0' }}>Time to live, unique keys, indexing, computed properties, conflicts</summary>
+        <summary className="label" style={{ cursor: 'pointer', padding: '4px 0' }}>Time to live, unique keys, indexing, computed properties, conflicts, change feed</summary>
         <div className="col" style={{ gap: 16, paddingTop: 10 }}>
           <TtlField value={ttl} onChange={setTtl} />
           <fieldset className="col" style={{ gap: 6 }}>
@@ -156,6 +158,7 @@ export function NewContainer({ db, onClose }: { db: string; onClose: () => void 
           </Field>
           <TextField label="Conflict resolution path" mono value={conflictPath} onChange={(e) => setConflictPath(e.target.value)}
             hint="The last writer wins: of two versions the one with the higher number at this path. One region never has conflicts." />
+          <div className="col" style={{ gap: 4 }}><span className="label">Change feed</span><RetentionField value={retention} onChange={setRetention} /></div>
         </div>
       </details>
       {touched && problems.some(Boolean) && <div className="small" role="alert" style={{ color: 'var(--bad)' }}>{problems.find(Boolean)}</div>}

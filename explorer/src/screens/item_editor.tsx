@@ -11,7 +11,7 @@ import { Icon } from '../ui/icons';
 import { Menu } from '../ui/menu';
 import { toast } from '../ui/toast';
 import { createItem, readItem, replaceItem, type ItemAnswer, type ItemRow } from '../wire/api';
-import { WireError } from '../wire/error';
+import { isParentMissing, WireError } from '../wire/error';
 import { keyHeader, keyOf, keyText } from '../wire/key';
 import type { Json, JsonObject, KeyValue, PartitionKeyDefinition } from '../wire/types';
 
@@ -92,7 +92,7 @@ export function ItemEditor({ db, coll, definition, item, onSaved, onDuplicate, o
           finish(await replaceItem(client, db, coll, item.id, keyHeader(item.key, definition), content, etag), false);
           setConflict(null);
         } catch (e) {
-          if (!(e instanceof WireError) || (e.status !== 412 && e.status !== 404)) throw e;
+          if (!(e instanceof WireError) || (e.status !== 412 && e.status !== 404) || isParentMissing(e)) throw e;
           // Somebody else was faster: show both and let the user decide.
           const theirs = await readItem(client, db, coll, item.id, keyHeader(item.key, definition)).catch((again: unknown) => {
             if (again instanceof WireError && again.status === 404) return null;
@@ -158,7 +158,7 @@ export function ItemEditor({ db, coll, definition, item, onSaved, onDuplicate, o
         {item.kind === 'stored' && <span className="muted ellipsis hide-narrow" style={{ flex: '1 1 0', minWidth: 60 }} title={item.etag}>etag <span className="mono">{item.etag.replaceAll('"', '')}</span></span>}
       </div>
       {conflict && (
-        <ConflictDialog conflict={conflict} busy={busy}
+        <ConflictDialog conflict={conflict} busy={busy} error={error}
           onMine={(content) => void (conflict.theirs ? save(conflict.theirs.etag, content) : createItem(client, db, coll, content, keyHeader(keyOf(JSON.parse(content) as Json, definition), definition)).then((a) => { setConflict(null); finish(a, true); }, setError))}
           onTheirs={() => {
             if (conflict.theirs && item.kind === 'stored') {
@@ -173,9 +173,10 @@ export function ItemEditor({ db, coll, definition, item, onSaved, onDuplicate, o
   );
 }
 
-function ConflictDialog({ conflict, busy, onMine, onTheirs, onClose }: {
+function ConflictDialog({ conflict, busy, error, onMine, onTheirs, onClose }: {
   conflict: Conflict;
   busy: boolean;
+  error: unknown;
   onMine: (content: string) => void;
   onTheirs: () => void;
   onClose: () => void;
@@ -221,6 +222,7 @@ function ConflictDialog({ conflict, busy, onMine, onTheirs, onClose }: {
           <div ref={box} style={{ minHeight: 260, maxHeight: '52vh', overflow: 'auto', border: '1px solid var(--line)', borderRadius: 'var(--r-1)' }} />
         </>
       )}
+      {error !== null && <ErrorNote error={error} />}
     </Dialog>
   );
 }

@@ -60,7 +60,7 @@ export function Scale({ db, container, refresh, state }: ContainerProps) {
   if (!metrics.data)
     return (
       <div className="page"><div className="inner">
-        {metrics.error === null ? <Spinner /> : metrics.error instanceof WireError && metrics.error.status === 404
+        {metrics.error === null ? <Spinner /> : metrics.error instanceof WireError && metrics.error.status === 404 && !/container/.test(metrics.error.message)
           ? <ErrorNote error={new Error('This server does not keep metrics of its partitions.')} />
           : <ErrorNote error={metrics.error} retry={metrics.reload} />}
       </div></div>

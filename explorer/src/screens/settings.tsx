@@ -1,29 +1,41 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useStore } from '../lib/hooks';
 import { computedProblems, policyProblems } from '../lib/policy';
+import { guardLeaving, reportDirty } from '../route';
 import { session } from '../session';
-import { Button, ErrorNote, Progress } from '../ui/controls';
+import { Button, ErrorNote, Note, Progress } from '../ui/controls';
 import { CodeEditor } from '../ui/code_editor';
 import { toast } from '../ui/toast';
 import { replaceContainer } from '../wire/api';
-import type { ComputedProperty, ContainerDefinition } from '../wire/types';
+import { WireError } from '../wire/error';
+import type { ComputedProperty, Container, ContainerDefinition } from '../wire/types';
 import type { ContainerProps } from './container_page';
 import { ComputedEditor, DeleteContainer } from './dialogs';
 import { OfferEditor } from './offer_editor';
-import { TtlField, ttlOf, ttlProblem, ttlValue, type TtlChoice } from './throughput';
+import { RetentionField, retentionOf, retentionPolicy, retentionProblem, TtlField, ttlOf, ttlProblem, ttlValue, type Retention, type TtlChoice } from './throughput';
+
+const policyText = (container: Container): string => JSON.stringify(container.indexingPolicy, null, 2);
+const computedOf = (container: Container): ComputedProperty[] => container.computedProperties ?? [];
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 export function Settings({ db, container, refresh, state }: ContainerProps) {
   const client = useStore(session)!;
   const [ttl, setTtl] = useState<TtlChoice>(ttlOf(container.defaultTtl));
-  const [policy, setPolicy] = useState(() => JSON.stringify(container.indexingPolicy, null, 2));
-  const [computed, setComputed] = useState<ComputedProperty[]>(container.computedProperties ?? []);
+  const [policy, setPolicy] = useState(() => policyText(container));
+  const [computed, setComputed] = useState<ComputedProperty[]>(computedOf(container));
+  const [retention, setRetention] = useState<Retention>(retentionOf(container.changeFeedPolicy));
   const [busy, setBusy] = useState('');
   const [error, setError] = useState<{ part: string; error: unknown } | null>(null);
   const [drop, setDrop] = useState(false);
+  // A new version of the container replaces what nobody has touched; what is being edited stays.
+  const before = useRef(container);
   useEffect(() => {
-    setTtl(ttlOf(container.defaultTtl));
-    setPolicy(JSON.stringify(container.indexingPolicy, null, 2));
-    setComputed(container.computedProperties ?? []);
+    const old = before.current;
+    before.current = container;
+    setTtl((t) => (same(t, ttlOf(old.defaultTtl)) ? ttlOf(container.defaultTtl) : t));
+    setPolicy((p) => (p === policyText(old) ? policyText(container) : p));
+    setComputed((c) => (same(c, computedOf(old)) ? computedOf(container) : c));
+    setRetention((r) => (same(r, retentionOf(old.changeFeedPolicy)) ? retentionOf(container.changeFeedPolicy) : r));
   }, [container._etag]);
   useEffect(() => {
     if (state.indexProgress === null || state.indexProgress >= 100) return;
@@ -36,19 +48,34 @@ export function Settings({ db, container, refresh, state }: ContainerProps) {
     try {
       const next = { ...container, ...change };
       if (without) delete next[without];
-      await replaceContainer(client, db, next);
+      const stored = await replaceContainer(client, db, next);
+      if (part === 'ttl') setTtl(ttlOf(stored.defaultTtl));
+      if (part === 'policy') setPolicy(policyText(stored));
+      if (part === 'computed') setComputed(computedOf(stored));
+      if (part === 'feed') setRetention(retentionOf(stored.changeFeedPolicy));
       toast('The container was changed.');
       refresh();
     } catch (e) {
+      // What the other one changed is read; a second attempt then keeps both.
+      if (e instanceof WireError && e.status === 412) refresh();
       setError({ part, error: e });
     }
     setBusy('');
   };
-  const failed = (part: string) => error?.part === part && <ErrorNote error={error.error} />;
+  const failed = (part: string) => error?.part === part && (error.error instanceof WireError && error.error.status === 412
+    ? <div role="alert"><Note kind="warn">Somebody else changed the container meanwhile, so nothing was saved. Their change has been read, and what you wrote is still here: look at both, then save again.</Note></div>
+    : <ErrorNote error={error.error} />);
   const checked = policyProblems(policy);
-  const policyChanged = policy !== JSON.stringify(container.indexingPolicy, null, 2);
+  const policyChanged = policy !== policyText(container);
   const ttlChanged = ttlValue(ttl) !== container.defaultTtl;
-  const computedChanged = JSON.stringify(computed) !== JSON.stringify(container.computedProperties ?? []);
+  const computedChanged = !same(computed, computedOf(container));
+  const retentionChanged = !same(retention, retentionOf(container.changeFeedPolicy));
+  const unsaved = useRef(false);
+  unsaved.current = policyChanged || ttlChanged || computedChanged || retentionChanged;
+  useEffect(() => {
+    const undo = [reportDirty(() => unsaved.current), guardLeaving(() => !unsaved.current || confirm('The settings have changes that are not saved. Leave them?'))];
+    return () => undo.forEach((u) => u());
+  }, []);
   const savePolicy = () => checked.problems.length === 0 && policyChanged && void save('policy', { indexingPolicy: checked.policy! });
   const unique = container.uniqueKeyPolicy?.uniqueKeys ?? [];
   return (
@@ -86,13 +113,22 @@ export function Settings({ db, container, refresh, state }: ContainerProps) {
             {failed('policy')}
             <div className="row">
               <Button look="primary" busy={busy === 'policy'} disabled={!policyChanged || checked.problems.length > 0} onClick={savePolicy}>Save policy</Button>
-              {policyChanged && <Button look="quiet" onClick={() => setPolicy(JSON.stringify(container.indexingPolicy, null, 2))}>Revert</Button>}
+              {policyChanged && <Button look="quiet" onClick={() => setPolicy(policyText(container))}>Revert</Button>}
             </div>
           </section>
           <section className="section">
             <ComputedEditor value={computed} onChange={setComputed} />
             {failed('computed')}
             <div className="row"><Button look="primary" busy={busy === 'computed'} disabled={!computedChanged || computedProblems(computed) !== null} onClick={() => void save('computed', { computedProperties: computed })}>Save computed properties</Button></div>
+          </section>
+          <section className="section">
+            <h3>Change feed</h3>
+            <RetentionField value={retention} onChange={setRetention} />
+            {failed('feed')}
+            <div className="row">
+              <Button look="primary" busy={busy === 'feed'} disabled={!retentionChanged || retentionProblem(retention) !== null}
+                onClick={() => void save('feed', { changeFeedPolicy: retentionPolicy(retention) })}>Save change feed policy</Button>
+            </div>
           </section>
           <section className="section">
             <h3>Unique keys</h3>

@@ -83,3 +83,38 @@ export function TtlField({ value, onChange, headed }: { value: TtlChoice; onChan
     </div>
   );
 }
+
+/// Minutes for which replaced versions and deletes stay in the change feed; off: the latest version of each item only.
+export type Retention = { mode: 'latest' } | { mode: 'all'; minutes: number };
+
+const RETENTION_MAX = 43_200;
+
+export const retentionOf = (policy: { retentionDuration: number } | undefined): Retention =>
+  policy && policy.retentionDuration > 0 ? { mode: 'all', minutes: policy.retentionDuration } : { mode: 'latest' };
+
+export const retentionPolicy = (retention: Retention): { retentionDuration: number } => ({ retentionDuration: retention.mode === 'all' ? retention.minutes : 0 });
+
+export const retentionProblem = (retention: Retention): string | null =>
+  retention.mode === 'all' && !(Number.isInteger(retention.minutes) && retention.minutes >= 1 && retention.minutes <= RETENTION_MAX)
+    ? 'A whole number of minutes, from 1 to 43,200 (30 days).'
+    : null;
+
+export function RetentionField({ value, onChange }: { value: Retention; onChange: (value: Retention) => void }) {
+  return (
+    <div className="col" style={{ gap: 8 }}>
+      <div className="field">
+        <Segmented label="Change feed" value={value.mode}
+          options={[{ value: 'latest', label: 'Latest versions' }, { value: 'all', label: 'All versions and deletes' }]}
+          onChange={(mode) => onChange(mode === 'all' ? { mode, minutes: 10 } : { mode })} />
+        <span className="hint">
+          {value.mode === 'latest' ? 'The feed has the latest version of each item, without end.' : 'Versions that were replaced, and deletes, can be read for this long as well.'}
+        </span>
+      </div>
+      {value.mode === 'all' && (
+        <Field label="Minutes that they are kept" problem={retentionProblem(value)}>
+          {(props) => <input className="input" type="number" min={1} max={RETENTION_MAX} {...props} value={Number.isNaN(value.minutes) ? '' : value.minutes} onChange={(e) => onChange({ mode: 'all', minutes: e.target.valueAsNumber })} />}
+        </Field>
+      )}
+    </div>
+  );
+}

@@ -44,6 +44,8 @@ export const HOUSEKEEPING = { 'x-orrery-housekeeping': 'true' };
 export class Client {
   /// Requests that came back with 429 since sign-in, retried ones included.
   throttled = 0;
+  /// Told the path of every request that was answered with 404.
+  readonly onMissing = new Set<(path: string) => void>();
 
   constructor(
     private readonly key: CryptoKey,
@@ -79,6 +81,7 @@ export class Client {
         }
       }
       if (answer.status === 401) this.onUnauthorized();
+      if (answer.status === 404) this.onMissing.forEach((tell) => tell(path));
       throw error;
     }
   }
