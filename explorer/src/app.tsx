@@ -11,6 +11,7 @@ import { SignIn } from './screens/sign_in';
 import { TopBar } from './screens/top_bar';
 import { Tree } from './screens/tree';
 import { refused, resume, session } from './session';
+import { Boundary } from './ui/later';
 import { Toasts } from './ui/toast';
 import { Spinner } from './ui/controls';
 
@@ -23,7 +24,7 @@ export function App() {
   }, []);
   return (
     <>
-      {client && <div style={{ display: locked ? 'none' : 'contents' }}><Workspace /></div>}
+      {client && <div style={{ display: locked ? 'none' : 'contents' }}><Boundary><Workspace /></Boundary></div>}
       {client && !locked ? null : tried ? <SignIn /> : <div className="signin"><Spinner label="Connecting" /></div>}
       <Toasts />
     </>

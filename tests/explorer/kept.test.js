@@ -193,3 +193,38 @@ test('a file that is broken is not uploaded, and says why', async (page) => {
   await dialog.getByRole('button', { name: 'Upload', exact: true }).click();
   await dialog.getByText('Done.').waitFor();
 });
+
+test('a view whose code cannot be fetched says so, and comes when the server is back', async (page) => {
+  await seed('kept', 'parts', [{ id: '1', pk: 'a' }]);
+  await openContainer(page, 'kept', 'parts');
+  await page.getByRole('option').first().waitFor();
+  // Answered as by a server that has other files now; a refused connection would be logged as an error.
+  const away = (route) => route.fulfill({ status: 200, contentType: 'text/javascript', body: 'throw new Error("away")' });
+  await page.route(/assets\/(query|codemirror)-/, away);
+  await page.getByRole('tab', { name: 'Query', exact: true }).click();
+  await page.getByText('This part of the page could not be loaded').waitFor();
+  await page.getByRole('button', { name: 'Load the page anew' }).waitFor();
+  await shot(page, 'part-missing');
+  await accessible(page);
+  await page.getByRole('tab', { name: 'Items', exact: true }).click();
+  await page.getByRole('option').first().waitFor();
+  await page.unroute(/assets\/(query|codemirror)-/);
+  await page.getByRole('tab', { name: 'Query', exact: true }).click();
+  await page.getByRole('button', { name: 'Load the page anew' }).click();
+  await page.getByRole('textbox', { name: 'Query' }).waitFor();
+});
+
+test('a view is fetched again after the connection failed', { patience: 60_000 }, async (page, context) => {
+  await seed('kept', 'again', [{ id: '1', pk: 'a' }]);
+  // A page of its own: the browser logs connections that fail.
+  const other = await context.newPage();
+  await openContainer(other, 'kept', 'again');
+  await other.getByRole('option').first().waitFor();
+  await other.route('**/assets/**', (route) => route.abort());
+  await other.getByRole('tab', { name: 'Query', exact: true }).click();
+  await other.getByText('This part of the page could not be loaded').waitFor();
+  await other.unroute('**/assets/**');
+  await other.getByRole('button', { name: 'Try again' }).click();
+  await other.getByRole('button', { name: 'Run' }).waitFor();
+  await other.getByRole('textbox', { name: 'Query' }).waitFor();
+});

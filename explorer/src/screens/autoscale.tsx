@@ -1,12 +1,13 @@
-import { lazy, Suspense, useMemo } from 'react';
+import { useMemo } from 'react';
 import { scaledAt } from '../lib/autoscale';
 import { count } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { session } from '../session';
-import { ErrorNote, Spinner } from '../ui/controls';
+import { ErrorNote } from '../ui/controls';
+import { later } from '../ui/later';
 import { readThroughput, type ContainerMetrics } from '../wire/own';
 
-const Chart = lazy(() => import('../ui/chart').then((m) => ({ default: m.Chart })));
+const Chart = later(() => import('../ui/chart').then((m) => m.Chart));
 
 /// How autoscale followed the load: each partition by itself, added up.
 export function AutoscaleCard({ db, coll, data, maximum }: { db: string; coll: string; data: ContainerMetrics; maximum: number }) {
@@ -31,10 +32,10 @@ export function AutoscaleCard({ db, coll, data, maximum }: { db: string; coll: s
         <span><b>{count(maximum / 10)} to {count(maximum)} RU/s</b> allowed</span>
       </div>
       {state.error !== null && <ErrorNote error={state.error} retry={state.reload} />}
-      <Suspense fallback={<Spinner />}>
+      
         <Chart x={lines.x} label="Throughput that autoscale provided, and what was used, in the last two minutes"
           lines={[{ label: 'scaled to', values: lines.scaled, color: '--good' }, { label: 'used', values: lines.used, color: '--accent' }, { label: 'maximum', values: lines.top, color: '--text-3', bare: true }]} />
-      </Suspense>
+      
     </section>
   );
 }

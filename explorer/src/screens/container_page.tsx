@@ -1,10 +1,11 @@
-import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { account, loadContainers, loadOffers } from '../account';
 import { bytes, plural } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { go, hrefOf, type ContainerTab } from '../route';
 import { session } from '../session';
 import { Button, ErrorNote, Missing, Note, Spinner } from '../ui/controls';
+import { Boundary, later } from '../ui/later';
 import { Tabs } from '../ui/tabs';
 import { readContainer, type ContainerState } from '../wire/api';
 import { encodePath } from '../wire/client';
@@ -13,12 +14,12 @@ import type { Container } from '../wire/types';
 import { offerText } from './database_page';
 import { Items } from './items';
 
-const Query = lazy(() => import('./query').then((m) => ({ default: m.Query })));
-const Scripts = lazy(() => import('./scripts').then((m) => ({ default: m.Scripts })));
-const Feed = lazy(() => import('./feed').then((m) => ({ default: m.Feed })));
-const Scale = lazy(() => import('./scale').then((m) => ({ default: m.Scale })));
-const Lab = lazy(() => import('./lab').then((m) => ({ default: m.Lab })));
-const Settings = lazy(() => import('./settings').then((m) => ({ default: m.Settings })));
+const Query = later(() => import('./query').then((m) => m.Query));
+const Scripts = later(() => import('./scripts').then((m) => m.Scripts));
+const Feed = later(() => import('./feed').then((m) => m.Feed));
+const Scale = later(() => import('./scale').then((m) => m.Scale));
+const Lab = later(() => import('./lab').then((m) => m.Lab));
+const Settings = later(() => import('./settings').then((m) => m.Settings));
 
 const TABS: { value: ContainerTab; label: string }[] = [
   { value: 'items', label: 'Items' },
@@ -120,7 +121,7 @@ export function ContainerPage({ db, coll, tab }: { db: string; coll: string; tab
       {TABS.filter((t) => visited.has(t.value)).map((t) => (
         <div key={t.value} className="tabpanel" role="tabpanel" id={t.value === tab ? 'container-panel' : undefined} aria-labelledby={`container-panel-${t.value}`} hidden={t.value !== tab}
           style={t.value === tab ? undefined : { display: 'none' }}>
-          <Suspense fallback={<div style={{ padding: 20 }}><Spinner /></div>}>{panels[t.value]}</Suspense>
+          <Boundary>{panels[t.value]}</Boundary>
         </div>
       ))}
     </>

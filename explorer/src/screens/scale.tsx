@@ -1,9 +1,10 @@
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { account } from '../account';
 import { bytes, count, plural, ru } from '../lib/format';
 import { useLoaded, useStore } from '../lib/hooks';
 import { session } from '../session';
 import { Button, ErrorNote, Segmented, Spinner } from '../ui/controls';
+import { later } from '../ui/later';
 import { Dialog } from '../ui/dialog';
 import { toast } from '../ui/toast';
 import { throughputOf } from '../wire/api';
@@ -15,7 +16,7 @@ import {
 import { AutoscaleCard } from './autoscale';
 import type { ContainerProps } from './container_page';
 
-const Chart = lazy(() => import('../ui/chart').then((m) => ({ default: m.Chart })));
+const Chart = later(() => import('../ui/chart').then((m) => m.Chart));
 
 const SECONDS = 120;
 const RANGES_SHOWN = 200;
@@ -87,7 +88,7 @@ export function Scale({ db, container, refresh, state }: ContainerProps) {
         </section>
         <section className="card section" aria-labelledby="scale-live">
           <div className="head"><h2 id="scale-live">The last two minutes</h2></div>
-          <Suspense fallback={<Spinner />}><LiveChart data={data} /></Suspense>
+          <LiveChart data={data} />
         </section>
         <section className="card section" aria-labelledby="scale-heat">
           <div className="head"><h2 id="scale-heat" className="grow">Heat</h2>

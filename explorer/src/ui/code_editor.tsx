@@ -1,6 +1,7 @@
 import { useEffect, useImperativeHandle, useRef, useState, type Ref } from 'react';
 import type { Editor, Language } from '../editor/codemirror';
 import type { PathInfo } from '../editor/sql';
+import { NotLoaded } from './later';
 
 export interface CodeHandle {
   focus(): void;
@@ -29,10 +30,12 @@ export function CodeEditor({ value, onChange, language, label, readOnly = false,
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor | null>(null);
   const [ready, setReady] = useState(false);
+  const [failed, setFailed] = useState(false);
   const latest = useRef({ value, onChange, onRun, onSave, paths, names });
   latest.current = { value, onChange, onRun, onSave, paths, names };
   useEffect(() => {
     let gone = false;
+    if (failed) return;
     void import('../editor/codemirror').then(({ createEditor }) => {
       if (gone || !box.current) return;
       editor.current = createEditor({
@@ -46,13 +49,15 @@ export function CodeEditor({ value, onChange, language, label, readOnly = false,
       setReady(true);
       // It is loaded on demand: whoever opened a dialog meanwhile goes on typing there.
       if (autoFocus && !document.querySelector('[role=dialog]')) editor.current.focus();
+    }, () => {
+      if (!gone) setFailed(true);
     });
     return () => {
       gone = true;
       editor.current?.destroy();
       editor.current = null;
     };
-  }, [language, label, lint]);
+  }, [language, label, lint, failed]);
   useEffect(() => editor.current?.set(value), [value, ready]);
   useEffect(() => editor.current?.setReadOnly(readOnly), [readOnly, ready]);
   useImperativeHandle(handle, () => ({
@@ -62,7 +67,7 @@ export function CodeEditor({ value, onChange, language, label, readOnly = false,
   }), []);
   return (
     <div className={`editor${boxed ? ' boxed' : ''}`} ref={box} style={height ? { height, flex: 'none' } : undefined}>
-      {!ready && <div className="loading">Loading the editor…</div>}
+      {failed ? <NotLoaded retry={() => setFailed(false)} /> : !ready && <div className="loading">Loading the editor…</div>}
     </div>
   );
 }
