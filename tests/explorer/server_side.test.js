@@ -23,6 +23,8 @@ test('partitions, heat, largest keys and the bill are those of the container', a
   await shot(page, 'scale-heat');
   await page.getByRole('heading', { name: 'What the bill would be' }).scrollIntoViewIfNeeded();
   await page.getByText('Serverless instead').scrollIntoViewIfNeeded();
+  // The container is a few minutes old at most: the time before its first request is not counted.
+  await page.getByText(/RU a month, if it goes on as in the (last minute|[1-9] minutes since the first request shown)/).waitFor();
   await shot(page, 'scale-bill');
   await page.getByRole('button', { name: 'Colours', exact: true }).click();
   await page.getByRole('menuitem', { name: 'Dark' }).click();

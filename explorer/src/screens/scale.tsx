@@ -269,8 +269,12 @@ function BillCard({ data, container, storageKb }: { data: ContainerMetrics; cont
   const gb = storageKb / 1024 / 1024;
   const storage = gb * 0.25;
   const minutes = data.ranges[0]?.minutes.length ?? 0;
-  const used = data.ranges.reduce((n, r) => n + r.minutes.reduce((m, x) => m + x.charge, 0), 0);
-  const monthly = minutes > 0 ? (used / minutes) * 60 * HOURS : 0;
+  const perMinute = Array.from({ length: minutes }, (_, i) => data.ranges.reduce((n, r) => n + (r.minutes[i]?.charge ?? 0), 0));
+  const used = perMinute.reduce((n, charge) => n + charge, 0);
+  // Minutes before the first request say nothing: the container, or the server, may not have been there.
+  const first = perMinute.findIndex((charge) => charge > 0);
+  const watched = first < 0 ? 0 : minutes - first;
+  const monthly = watched > 0 ? (used / watched) * 60 * HOURS : 0;
   const peak = Math.max(0, ...Array.from({ length: minutes }, (_, i) => data.ranges.reduce((n, r) => n + (r.minutes[i]?.peak ?? 0), 0)));
   const lines: [string, string, number][] = [];
   if (throughput?.mode === 'manual') lines.push(['Manual throughput', `${count(throughput.ru)} RU/s at $0.008 per 100 RU/s and hour`, (throughput.ru / 100) * 0.008 * HOURS]);
@@ -289,7 +293,7 @@ function BillCard({ data, container, storageKb }: { data: ContainerMetrics; cont
         <tbody>
           {lines.map(([what, how, dollars]) => <tr key={what}><th scope="row">{what}</th><td className="muted">{how}</td><td style={{ textAlign: 'right' }}>${dollars.toFixed(2)}</td></tr>)}
           <tr><th scope="row"><b>Together</b></th><td>{offer ? '' : 'Throughput is the database’s and not counted here'}</td><td style={{ textAlign: 'right' }}><b>${lines.reduce((n, l) => n + l[2], 0).toFixed(2)}</b></td></tr>
-          <tr><th scope="row">Serverless instead</th><td className="muted">{count(Math.round(monthly))} RU a month, if it goes on as in the {minutes} minutes shown, at $0.25 per million</td><td style={{ textAlign: 'right' }}>${serverless.toFixed(2)}</td></tr>
+          <tr><th scope="row">Serverless instead</th><td className="muted">{count(Math.round(monthly))} RU a month{watched > 0 ? `, if it goes on as in the ${watched === 1 ? 'last minute' : `${watched} minutes since the first request shown`}` : ''}, at $0.25 per million</td><td style={{ textAlign: 'right' }}>${serverless.toFixed(2)}</td></tr>
         </tbody>
       </table>
     </section>
