@@ -5,17 +5,13 @@
 #include <string_view>
 
 #include "base/limits.h"
+#include "json/item.h"
 
 namespace orrery::query {
 namespace {
 
 using ast::Expr;
 using ast::ExprKind;
-
-bool is_system(std::string_view name) {
-    return name == "_rid" || name == "_self" || name == "_etag" || name == "_ts" ||
-           name == "_attachments" || name == "_lsn";
-}
 
 /// Follows every name that stands for the item. A name that a subquery binds to something else is
 /// followed too, which selects too much at worst.
@@ -84,7 +80,7 @@ private:
             for (const json::MemberPath& path_names : more->paths) add_names(path_names);
             return;
         }
-        needs_.system |= is_system(names[0]);
+        needs_.system |= json::is_system_property(names[0]);
         add_names(std::move(names));
     }
 

@@ -25,12 +25,6 @@ constexpr int64_t kAnswerHeldUsMax = 200;
 
 thread_local const Loop* current_loop = nullptr;
 
-int64_t now_us() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
-}
-
 int64_t coarse_ms(clockid_t clock) {
     timespec now{};
     clock_gettime(clock, &now);
@@ -236,7 +230,7 @@ void Loop::resume_later(std::shared_ptr<Connection> connection) {
 }
 
 void Loop::send_soon(std::shared_ptr<Connection> connection) {
-    if (answered_.empty()) answered_since_us_ = now_us();
+    if (answered_.empty()) answered_since_us_ = SystemClock().monotonic_us();
     answered_.push_back(std::move(connection));
 }
 
@@ -250,7 +244,8 @@ void Loop::send_answers() {
 
 void Loop::send_answers_when_due() {
     if (answered_.empty()) return;
-    if (answered_.size() >= kAnswersHeldMax || now_us() - answered_since_us_ >= kAnswerHeldUsMax)
+    if (answered_.size() >= kAnswersHeldMax ||
+        SystemClock().monotonic_us() - answered_since_us_ >= kAnswerHeldUsMax)
         send_answers();
 }
 

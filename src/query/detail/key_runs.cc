@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "index/terms.h"
+#include "json/item.h"
 #include "storage/light_view.h"
 
 namespace orrery::query::detail {
@@ -18,16 +19,11 @@ constexpr uint64_t kBytesMax = 32 << 20;
 /// memory for every item whether it has the path or not.
 constexpr size_t kPathsMax = 4;
 
-bool is_system_property(std::string_view name) {
-    return name == "_ts" || name == "_rid" || name == "_self" || name == "_etag" ||
-           name == "_attachments";
-}
-
 }  // namespace
 
 bool may_have_run(const PageRequest& request, const Segment& segment, const IndexPathSteps& path) {
-    return segment.scope.runs != nullptr && !path.empty() && !is_system_property(path[0].name) &&
-           !request.query.is_hidden(path[0].name) &&
+    return segment.scope.runs != nullptr && !path.empty() &&
+           !json::is_system_property(path[0].name) && !request.query.is_hidden(path[0].name) &&
            std::none_of(path.begin(), path.end(),
                         [](const index::PathStep& step) { return step.any_element; });
 }

@@ -101,17 +101,23 @@ void TermColumns::note_walk(std::string_view path, uint64_t entries) {
     walked_[std::string(path)] += static_cast<int64_t>(entries);
 }
 
+/// Under the lock. The entries that were read, if they are as many as `cost`; else null.
+int64_t* TermColumns::walked_enough(std::string_view path, uint64_t cost) {
+    const auto found = walked_.find(std::string(path));
+    const bool enough = found != walked_.end() && found->second >= static_cast<int64_t>(cost);
+    return enough ? &found->second : nullptr;
+}
+
 bool TermColumns::is_worthwhile(std::string_view path, uint64_t cost) {
     const std::lock_guard lock(mutex_);
-    const auto found = walked_.find(std::string(path));
-    return found != walked_.end() && found->second >= static_cast<int64_t>(cost);
+    return walked_enough(path, cost) != nullptr;
 }
 
 bool TermColumns::claim(std::string_view path, uint64_t cost) {
     const std::lock_guard lock(mutex_);
-    const auto found = walked_.find(std::string(path));
-    if (found == walked_.end() || found->second < static_cast<int64_t>(cost)) return false;
-    found->second = 0;
+    int64_t* const walked = walked_enough(path, cost);
+    if (walked == nullptr) return false;
+    *walked = 0;
     return true;
 }
 

@@ -55,6 +55,7 @@ private:
     std::string cache_key(std::string_view path) const;
     std::optional<Counted> look_up(std::string_view path);
     void forget(const std::string& path);
+    int64_t* walked_enough(std::string_view path, uint64_t cost);
 
     const std::shared_ptr<rocksdb::Cache> cache_;
     const uint64_t id_;
