@@ -152,8 +152,8 @@ private:
         if (background_) engine_->start_background();
     }
     void close() {
-        if (workers_) workers_->stop();
         if (engine_) engine_->stop_background();
+        if (workers_) workers_->stop();
         if (store_) {
             EXPECT_TRUE(store_->close().ok());
         }

@@ -231,8 +231,8 @@ public:
     /// Removes expired items, carries out changes of indexing policies and fills materialized views
     /// in the background until the engine is destroyed.
     void start_background();
-    /// Ends it and waits. Before the store is closed; the engine itself must outlive the store's
-    /// last answers. Idempotent.
+    /// Ends it and waits. Before the workers are stopped, whose work it may be waiting for, and the
+    /// store is closed; the engine itself must outlive the store's last answers. Idempotent.
     void stop_background();
 
 private:

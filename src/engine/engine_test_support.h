@@ -58,8 +58,8 @@ public:
             Engine::Deps{*store_, *catalog_, workers_, clock_, *account_, scripts});
     }
     ~TestEngine() {
-        workers_.stop();
         engine_->stop_background();
+        workers_.stop();
         CHECK(store_->close().ok());
     }
 

@@ -28,6 +28,9 @@ const std::string kView =
 struct Item {
     std::string city;
     int n = 0;
+    size_t name_length = 1;
+
+    std::string name() const { return std::string(name_length, 'x') + std::to_string(n); }
 };
 using Model = std::map<std::pair<std::string, std::string>, Item>;
 
@@ -35,7 +38,7 @@ class ViewTest : public testing::Test {
 protected:
     static std::string body(const std::string& pk, const std::string& id, const Item& item) {
         return R"({"id":")" + id + R"(","pk":")" + pk + R"(","city":")" + item.city + R"(","n":)" +
-               std::to_string(item.n) + R"(,"deep":{"name":"x)" + std::to_string(item.n) + R"("}})";
+               std::to_string(item.n) + R"(,"deep":{"name":")" + item.name() + R"("}})";
     }
     void put(const std::string& pk, const std::string& id, const Item& item) {
         ASSERT_EQ(
@@ -68,7 +71,7 @@ protected:
         std::multiset<std::string> out;
         for (const auto& [key, item] : model_)
             out.insert(R"("_id":")" + key.second + R"(","city":")" + item.city + R"(","n":)" +
-                       std::to_string(item.n) + R"(,"name":"x)" + std::to_string(item.n) + R"("})");
+                       std::to_string(item.n) + R"(,"name":")" + item.name() + R"("})");
         return out;
     }
     void expect_view_follows() {
@@ -231,6 +234,20 @@ TEST_F(ViewTest, SurvivesRestartsCrashesSplitsAndMerges) {
         for (const auto now = server_.container(id); const auto& range : now->ranges->ranges)
             EXPECT_TRUE(range.partition->check(*server_.store().view(), findings).ok());
     EXPECT_EQ(findings, std::vector<std::string>());
+}
+
+// What the view's writes wait for is there until nobody waits.
+TEST_F(ViewTest, StopsInTheMiddleOfItsWrites) {
+    server_.create_container(kSource);
+    server_.create_container(kView);
+    constexpr size_t kLongName = 70'000;  // no caller prepares such a write on its own thread
+    for (int round = 0; round < 12; ++round) {
+        for (int i = 0; i < 20; ++i)
+            put("k" + std::to_string(i % 8), "i" + std::to_string(i), {"c", round, kLongName});
+        std::this_thread::sleep_for(std::chrono::milliseconds(round));
+        server_.restart();
+    }
+    expect_view_follows();
 }
 
 TEST_F(ViewTest, DefinitionsAreChecked) {

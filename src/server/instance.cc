@@ -122,10 +122,10 @@ public:
         stopped_ = true;
         if (engine_ != nullptr) engine_->scripts().end_runs_in(kStopScriptsMs);
         if (http_ != nullptr) http_->stop(kStopGraceMs);
-        // A script's commit may need a worker.
+        // Commits of scripts and of views may need a worker.
         if (engine_ != nullptr) engine_->scripts().stop();
-        if (workers_ != nullptr) workers_->stop();
         if (engine_ != nullptr) engine_->stop_background();
+        if (workers_ != nullptr) workers_->stop();
         // Closing answers the writes that are still queued: engine, head and listener must be
         // there.
         Status status;

@@ -73,8 +73,8 @@ Status Sandbox::start(const Options& options) {
 }
 
 Sandbox::~Sandbox() {
-    workers_.stop();
     if (engine_ != nullptr) engine_->stop_background();
+    workers_.stop();
     if (store_ != nullptr)
         if (const Status status = store_->close(); !status.ok()) log::error(status.error().message);
     container_.reset();
