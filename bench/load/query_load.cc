@@ -3,6 +3,7 @@
 //   query_load --conninfo "host=…" --items N load | run         (PostgreSQL)
 //   query_load lines                                            (names, one per line)
 // Options: --connections 8  --seconds 5  --pid SERVER  --only PART-OF-A-NAME  --line NAME
+// --scope container|key
 // `run` prints one JSON line per query line and scope. A tenth of the time, at least half a second,
 // goes before the measurement, so that what a system keeps in memory is there.
 #include <fmt/format.h>
@@ -35,6 +36,7 @@ struct Options {
     std::vector<int> pids;
     std::string only;
     std::string line;
+    std::string scope;
     std::string word;
     bool postgres() const { return !conninfo.empty(); }
 };
@@ -67,6 +69,8 @@ Options read(int argc, char** argv) {
             options.only = value;
         else if (name == "--line")
             options.line = value;
+        else if (name == "--scope")
+            options.scope = value;
         else
             throw std::invalid_argument("unknown option " + name);
     }
@@ -344,6 +348,10 @@ Measured measure(const Options& options, const QueryLine& line, bool within_key,
     return out;
 }
 
+const char* scope_name(bool within_key) {
+    return within_key ? "key" : "container";
+}
+
 void run_line(const Options& options, const QueryLine& line, bool within_key) {
     std::vector<std::unique_ptr<Session>> sessions;
     std::vector<int> pids = options.pids;
@@ -369,7 +377,7 @@ void run_line(const Options& options, const QueryLine& line, bool within_key) {
         "\"rows_per_second\":{:.0f},\"rows\":{:.1f},\"p50_us\":{},\"p99_us\":{},\"server_cpu_us\":{"
         ":.1f},"
         "\"check\":\"{}\"}}\n",
-        options.postgres() ? "postgresql" : "orrery", line.name, within_key ? "key" : "container",
+        options.postgres() ? "postgresql" : "orrery", line.name, scope_name(within_key),
         all.size(), measured.errors, count / seconds, rows / seconds, rows / count, percentile(0.5),
         percentile(0.99), cpu * 1e6 / count, check);
     std::fflush(stdout);
@@ -394,7 +402,8 @@ int main(int argc, char** argv) {
         for (const bool within_key : {false, true})
             for (const QueryLine& line : query_lines())
                 if (line.name.find(options.only) != std::string::npos &&
-                    (options.line.empty() || line.name == options.line))
+                    (options.line.empty() || line.name == options.line) &&
+                    (options.scope.empty() || options.scope == scope_name(within_key)))
                     run_line(options, line, within_key);
         return 0;
     } catch (const std::exception& error) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bitset>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -74,22 +73,25 @@ uint64_t docref_hash(storage::PartitionId partition, const storage::Docref& docr
     return siphash({key.k0 ^ partition, key.k1}, docref.bytes());
 }
 
-struct Node {
-    std::string key;
-    StoredItem item;
-    uint64_t hash = 0;
+constexpr size_t kCacheLineBytes = 64;
+
+/// What a look-up by docref reads lies in one cache line.
+struct alignas(kCacheLineBytes) Node {
+    std::shared_ptr<const std::string> document;
     uint64_t commit = 0;  ///< views from here on show this item, as long as it is here
+    storage::PartitionId partition = 0;
+    storage::Docref docref;
+    std::atomic<bool> visited{false};
+
+    std::string key;
+    uint64_t hash = 0;
     uint64_t bytes = 0;
-    bool visited = false;
     Node* newer = nullptr;
     Node* older = nullptr;
 
-    storage::PartitionId partition() const {
-        storage::PartitionId out = 0;
-        std::memcpy(&out, key.data(), 4);
-        return out;
-    }
+    uint64_t docref_hash() const { return partition::docref_hash(partition, docref); }
 };
+static_assert(sizeof(Node) == 2 * kCacheLineBytes);
 
 /// Kept per slot of hashes, not per entry: an absent item has one, too.
 struct Slot {
@@ -99,11 +101,19 @@ struct Slot {
 
 }  // namespace
 
-/// Where the entries are, by docref. Internally locked; entries that share a hash hide each other.
+/// The entries that answer look-ups by docref: none that is locked. Internally locked; an entry is
+/// changed or freed only while it is not in here, so that whoever holds the lock may read what is.
+/// Entries that share a hash hide each other.
 struct ItemCache::Directory {
     struct Part {
         std::mutex mutex;
-        absl::flat_hash_map<uint64_t, uint64_t, Identity> entries;  // guarded by mutex
+        absl::flat_hash_map<uint64_t, Node*, Identity> entries;  // guarded by mutex
+
+        /// Null: not here. Under the lock.
+        Node* find(uint64_t hash) const {
+            const auto found = entries.find(hash);
+            return found == entries.end() ? nullptr : found->second;
+        }
     };
     std::array<Part, kShardCount> parts;
     /// Hashes of docrefs that were missed lately, one bit each. Forgotten when half are set.
@@ -112,31 +122,53 @@ struct ItemCache::Directory {
     std::atomic<uint64_t> missed_count{0};
 
     Part& part(uint64_t hash) { return parts[hash >> (64 - kShardBits)]; }
-    void add(const Node& node) {
-        const uint64_t hash = docref_hash(node.partition(), node.item.docref);
+    void add(Node& node) {
+        const uint64_t hash = node.docref_hash();
         Part& at = part(hash);
         const std::lock_guard lock(at.mutex);
-        at.entries[hash] = node.hash;
+        at.entries[hash] = &node;
     }
     void remove(const Node& node) {
-        const uint64_t hash = docref_hash(node.partition(), node.item.docref);
+        const uint64_t hash = node.docref_hash();
         Part& at = part(hash);
         const std::lock_guard lock(at.mutex);
         const auto found = at.entries.find(hash);
-        if (found != at.entries.end() && found->second == node.hash) at.entries.erase(found);
+        if (found != at.entries.end() && found->second == &node) at.entries.erase(found);
     }
-    /// find() of this hash comes soon.
+    /// expect_node() of this hash comes soon.
     void expect(uint64_t hash) {
         Part& at = part(hash);
         const std::lock_guard lock(at.mutex);
         at.entries.prefetch(hash);
     }
-    std::optional<uint64_t> find(uint64_t hash) {
+    /// expect_document() of this hash comes soon.
+    void expect_node(uint64_t hash) {
         Part& at = part(hash);
         const std::lock_guard lock(at.mutex);
-        const auto found = at.entries.find(hash);
-        if (found == at.entries.end()) return std::nullopt;
-        return found->second;
+        __builtin_prefetch(at.find(hash), 1);
+    }
+    /// version() of this hash comes soon.
+    void expect_document(uint64_t hash) {
+        Part& at = part(hash);
+        const std::lock_guard lock(at.mutex);
+        // Its counter of references lies before it.
+        if (const Node* node = at.find(hash)) {
+            const auto* document = reinterpret_cast<const char*>(node->document.get());
+            __builtin_prefetch(document - 8, 1);
+            __builtin_prefetch(document + sizeof(std::string) - 1);
+        }
+    }
+    /// The entry's document if it is that of the docref, as the commit left it; else null.
+    std::shared_ptr<const std::string> version(uint64_t hash, storage::PartitionId partition,
+                                               const storage::Docref& docref, uint64_t commit) {
+        Part& at = part(hash);
+        const std::lock_guard lock(at.mutex);
+        Node* const node = at.find(hash);
+        if (node == nullptr || node->docref != docref || node->partition != partition ||
+            node->commit > commit)
+            return nullptr;
+        node->visited.store(true, std::memory_order_relaxed);
+        return node->document;
     }
 };
 
@@ -171,32 +203,6 @@ struct ItemCache::Shard {
         newest = node;
         bytes += node->bytes;
     }
-    /// expect_node() of this hash comes soon.
-    void expect(uint64_t hash) {
-        const std::lock_guard lock(mutex);
-        table.prefetch(hash);
-    }
-    /// version() of this hash comes soon.
-    void expect_node(uint64_t hash) {
-        const std::lock_guard lock(mutex);
-        __builtin_prefetch(&slots[slot_of(hash)]);
-        const auto found = table.find(hash);
-        if (found == table.end()) return;
-        const auto* node = reinterpret_cast<const char*>(found->second.get());
-        for (size_t at = 0; at < sizeof(Node); at += 64) __builtin_prefetch(node + at, 1);
-    }
-    /// The entry's document if it is that of the docref, as the commit left it; else null.
-    std::shared_ptr<const std::string> version(uint64_t hash, storage::PartitionId partition,
-                                               const storage::Docref& docref, uint64_t commit) {
-        const std::lock_guard lock(mutex);
-        const auto found = table.find(hash);
-        if (found == table.end() || slots[slot_of(hash)].locks != 0) return nullptr;
-        Node& node = *found->second;
-        if (node.item.docref != docref || node.partition() != partition || node.commit > commit)
-            return nullptr;
-        node.visited = true;
-        return node.item.document;
-    }
     void erase(uint64_t hash) {
         const auto found = table.find(hash);
         if (found == table.end()) return;
@@ -210,8 +216,8 @@ struct ItemCache::Shard {
         const uint64_t allowed = bytes_allowed();
         while (bytes > allowed && oldest != nullptr) {
             Node* victim = hand != nullptr ? hand : oldest;
-            while (victim->visited) {
-                victim->visited = false;
+            while (victim->visited.load(std::memory_order_relaxed)) {
+                victim->visited.store(false, std::memory_order_relaxed);
                 victim = victim->newer != nullptr ? victim->newer : oldest;
             }
             hand = victim->newer;
@@ -221,7 +227,7 @@ struct ItemCache::Shard {
             table.erase(hash);
         }
     }
-    void put(const FlatKey& key, uint64_t commit, StoredItem item) {
+    void put(const ItemCache::Key& name, const FlatKey& key, uint64_t commit, StoredItem item) {
         const uint64_t size = key.bytes().size() + item.document->size() + kEntryOverheadBytes;
         if (item.document->size() > kItemBytesMax || size > bytes_allowed()) {
             erase(key.hash());
@@ -232,19 +238,23 @@ struct ItemCache::Shard {
         if (node == nullptr) {
             node = std::make_unique<Node>();
             node->hash = key.hash();
-            node->key = key.bytes();
         } else {
             unlink(node.get());
+            directory->remove(*node);
             visited = node->key == key.bytes();  // an item that is written again is in use
-            if (!visited || node->item.docref != item.docref) directory->remove(*node);
-            if (!visited) node->key = key.bytes();
         }
-        node->visited = visited;
-        node->item = std::move(item);
+        if (!visited) {
+            node->key = key.bytes();
+            node->partition = name.partition;
+        }
+        node->visited.store(visited, std::memory_order_relaxed);
+        node->document = std::move(item.document);
+        node->docref = item.docref;
         node->commit = commit;
         node->bytes = size;
         link(node.get());
-        directory->add(*node);
+        // Another write is on its way, perhaps of this item: the last one makes it known.
+        if (slots[key.slot()].locks == 0) directory->add(*node);
         evict_to_fit();
     }
 };
@@ -274,8 +284,8 @@ std::optional<StoredItem> ItemCache::find(const Key& key) {
         return std::nullopt;
     }
     ++shard.hits;
-    found->second->visited = true;
-    return found->second->item;
+    found->second->visited.store(true, std::memory_order_relaxed);
+    return StoredItem{found->second->document, found->second->docref};
 }
 
 void ItemCache::find_versions(storage::PartitionId partition,
@@ -286,33 +296,20 @@ void ItemCache::find_versions(storage::PartitionId partition,
     // again what it uses, and an address that is merely asked for may be stale.
     constexpr size_t kGroup = 16;
     std::array<uint64_t, kGroup> hashes;
-    while (docrefs.size() > kGroup) {
-        find_versions(partition, docrefs.first(kGroup), commit, out.first(kGroup));
-        docrefs = docrefs.subspan(kGroup);
-        out = out.subspan(kGroup);
-    }
-    const size_t count = docrefs.size();
-    for (size_t i = 0; i < count; ++i) {
-        hashes[i] = docref_hash(partition, docrefs[i]);
-        if (count > 1) directory_->expect(hashes[i]);
-    }
-    std::bitset<kGroup> known;
-    for (size_t i = 0; i < count; ++i) {
-        const std::optional<uint64_t> hash = directory_->find(hashes[i]);
-        known[i] = hash.has_value();
-        if (!hash) continue;
-        hashes[i] = *hash;
-        if (count > 1) shards_[*hash >> (64 - kShardBits)].expect(*hash);
-    }
-    if (count > 1)
+    for (; !docrefs.empty(); docrefs = docrefs.subspan(std::min(kGroup, docrefs.size()))) {
+        const size_t count = std::min(kGroup, docrefs.size());
+        for (size_t i = 0; i < count; ++i) hashes[i] = docref_hash(partition, docrefs[i]);
+        if (count > 1) {
+            for (size_t i = 0; i < count; ++i) directory_->expect(hashes[i]);
+            for (size_t i = 0; i < count; ++i) directory_->expect_node(hashes[i]);
+            for (size_t i = 0; i < count; ++i) directory_->expect_document(hashes[i]);
+        }
         for (size_t i = 0; i < count; ++i)
-            if (known[i]) shards_[hashes[i] >> (64 - kShardBits)].expect_node(hashes[i]);
-    for (size_t i = 0; i < count; ++i)
-        out[i] = known[i] ? shards_[hashes[i] >> (64 - kShardBits)].version(hashes[i], partition,
-                                                                            docrefs[i], commit)
-                          : nullptr;
-    for (size_t i = 0; i < count; ++i)
-        if (out[i] != nullptr) __builtin_prefetch(out[i]->data());
+            out[i] = directory_->version(hashes[i], partition, docrefs[i], commit);
+        for (size_t i = 0; i < count; ++i)
+            if (out[i] != nullptr) __builtin_prefetch(out[i]->data());
+        out = out.subspan(count);
+    }
 }
 
 bool ItemCache::wants(storage::PartitionId partition, const storage::Docref& docref) {
@@ -340,7 +337,7 @@ void ItemCache::insert_if(const Key& key, uint64_t commit, StoredItem item) {
     const Slot& slot = shard.slots[flat.slot()];
     // Under the lock it is not known which state the commit leaves.
     if (slot.locks != 0 || slot.commit > commit || shard.erased.contains(key.partition)) return;
-    shard.put(flat, commit, std::move(item));
+    shard.put(key, flat, commit, std::move(item));
 }
 
 void ItemCache::lock(const Key& key) {
@@ -350,6 +347,8 @@ void ItemCache::lock(const Key& key) {
     Shard& shard = shards_[flat.shard()];
     const std::lock_guard lock(shard.mutex);
     ++shard.slots[flat.slot()].locks;
+    if (const auto found = shard.table.find(flat.hash()); found != shard.table.end())
+        directory_->remove(*found->second);
 }
 
 void ItemCache::install(const Key& key, uint64_t commit, StoredItem item) {
@@ -365,7 +364,7 @@ void ItemCache::install(const Key& key, uint64_t commit, StoredItem item) {
     if (item.document == nullptr)
         shard.erase(flat.hash());
     else
-        shard.put(flat, commit, std::move(item));
+        shard.put(key, flat, commit, std::move(item));
 }
 
 void ItemCache::erase_partition(storage::PartitionId partition) {
@@ -375,7 +374,7 @@ void ItemCache::erase_partition(storage::PartitionId partition) {
         const std::lock_guard lock(shard.mutex);
         std::vector<uint64_t> hashes;
         for (const auto& [hash, node] : shard.table)
-            if (node->partition() == partition) hashes.push_back(hash);
+            if (node->partition == partition) hashes.push_back(hash);
         for (const uint64_t hash : hashes) shard.erase(hash);
         shard.erased.insert(partition);
     }

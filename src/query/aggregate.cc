@@ -51,8 +51,8 @@ void Accumulator::add_extreme(const Value& v, Keeper& keeper) {
     if (!better) return;
     extreme_ = v;
     if (keeper.copies() && v.is_string()) {
-        extreme_text_.assign(v.as_string());
-        extreme_ = Value::string(extreme_text_);
+        held().extreme_text.assign(v.as_string());
+        extreme_ = Value::string(held().extreme_text);
     } else if (v.is_number()) {  // without the borrowed text
         extreme_ = v.is_int64() ? Value::integer(v.as_int64()) : Value::number(v.as_double());
     }
@@ -90,13 +90,12 @@ void Accumulator::add(const Value& v, Keeper& keeper, uint64_t weight) {
             break;
         case AggregateKind::kMakeList:
             for (uint64_t i = 0; i < weight; ++i)
-                if (keeper.charge(sizeof(Value))) list_.push_back(keeper.keep(v));
+                if (keeper.charge(sizeof(Value))) held().list.push_back(keeper.keep(v));
             break;
         case AggregateKind::kMakeSet:
-            if (set_ == nullptr) set_ = std::make_unique<ValueSet>();
-            if (!set_->contains(v) && keeper.charge(sizeof(Value) + 48)) {
+            if (!held().set.contains(v) && keeper.charge(sizeof(Value) + 48)) {
                 const Value kept = keeper.keep(v);
-                if (!kept.is_undefined()) set_->insert(kept);
+                if (!kept.is_undefined()) held().set.insert(kept);
             }
             break;
     }
@@ -117,10 +116,12 @@ Value Accumulator::result(EvalContext& context) const {
         case AggregateKind::kMax:
             return extreme_;
         case AggregateKind::kMakeList:
-            return Value::array(context.arena->copy(std::span(list_)));
+            return held_ == nullptr
+                       ? Value::array({})
+                       : Value::array(context.arena->copy(std::span<const Value>(held_->list)));
         case AggregateKind::kMakeSet:
-            return set_ == nullptr ? Value::array({})
-                                   : Value::array(context.arena->copy(set_->values()));
+            return held_ == nullptr ? Value::array({})
+                                    : Value::array(context.arena->copy(held_->set.values()));
     }
     return {};
 }

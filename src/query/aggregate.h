@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,9 +54,17 @@ private:
     double sum_ = 0;
     double lost_ = 0;
     json::Value extreme_;
-    std::string extreme_text_;  // backs extreme_ when the keeper copies
-    std::vector<json::Value> list_;
-    std::unique_ptr<ValueSet> set_;
+    /// What only some kinds hold; it stays where it is when the accumulator moves.
+    struct Held {
+        std::string extreme_text;  ///< backs extreme_ when the keeper copies
+        std::vector<json::Value> list;
+        ValueSet set;
+    };
+    Held& held() {
+        if (held_ == nullptr) held_ = std::make_unique<Held>();
+        return *held_;
+    }
+    std::unique_ptr<Held> held_;
 };
 
 }  // namespace orrery::query

@@ -11,9 +11,13 @@ namespace orrery::query {
 
 using json::Value;
 
-struct LevelRun::Group {
+/// As many keys and accumulators each as the level has, one group's behind the other's.
+struct LevelRun::Groups {
+    HashedPositions positions;  // by the keys
     std::vector<Value> keys;
-    std::vector<Accumulator> accumulators;  // never reallocated: they point into themselves
+    std::vector<Accumulator> accumulators;
+
+    size_t size() const { return positions.size(); }
 };
 
 struct LevelRun::Blocking {
@@ -21,8 +25,7 @@ struct LevelRun::Blocking {
     json::Arena arena;
     Keeper keeper;
     ValueSet seen;  // DISTINCT
-    std::deque<Group> groups;
-    std::unordered_multimap<uint64_t, Group*> by_hash;
+    Groups groups;
     std::vector<Value> row_keys;  // of the row at hand
     std::vector<SortedRow> rows;
     uint64_t sequence = 0;
@@ -146,9 +149,12 @@ bool LevelRun::emit(const Value& value) {
 
 // --- grouping -----------------------------------------------------------------------------------
 
-LevelRun::Group* LevelRun::group_of_row() {
+/// The number of the row's group, made if it is not there; nullopt: memory is used up.
+std::optional<size_t> LevelRun::group_of_row() {
     Blocking& b = *blocking_;
-    if (level_.group_keys.empty() && !b.groups.empty()) return &b.groups.front();
+    Groups& groups = b.groups;
+    const size_t key_count = level_.group_keys.size();
+    if (key_count == 0 && groups.size() > 0) return 0;
     std::vector<Value>& keys = b.row_keys;
     keys.clear();
     uint64_t hash = 0;
@@ -156,42 +162,44 @@ LevelRun::Group* LevelRun::group_of_row() {
         keys.push_back(key->eval(context_));
         hash = hash * 31 + hash_value(keys.back());
     }
-    const auto [begin, end] = b.by_hash.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-        if (std::equal(keys.begin(), keys.end(), it->second->keys.begin(), same_value))
-            return it->second;
-    const size_t bytes = sizeof(Group) + 64 + keys.size() * sizeof(Value) +
+    const uint32_t found = groups.positions.find(hash, [&](uint32_t at) {
+        return std::equal(keys.begin(), keys.end(), &groups.keys[at * key_count], same_value);
+    });
+    if (found != HashedPositions::kNone) return found;
+    constexpr size_t kPositionBytes = 64;
+    const size_t bytes = kPositionBytes + key_count * sizeof(Value) +
                          level_.aggregates.size() * sizeof(Accumulator);
-    if (!b.keeper.charge(bytes)) return nullptr;
-    for (Value& key : keys) key = b.keeper.keep(key);
-    if (context_.failed()) return nullptr;
-    Group& group = b.groups.emplace_back();
-    group.keys = keys;
-    group.accumulators.reserve(level_.aggregates.size());
+    if (!b.keeper.charge(bytes)) return std::nullopt;
+    for (const Value& key : keys) groups.keys.push_back(b.keeper.keep(key));
+    if (context_.failed()) return std::nullopt;
     for (const BoundAggregate& aggregate : level_.aggregates)
-        group.accumulators.emplace_back(aggregate.kind);
-    b.by_hash.emplace(hash, &group);
-    return &group;
+        groups.accumulators.emplace_back(aggregate.kind);
+    groups.positions.add(hash);
+    return groups.size() - 1;
 }
 
 bool LevelRun::gather() {
-    Group* group = group_of_row();
-    if (group == nullptr) return false;
-    for (size_t i = 0; i < level_.aggregates.size(); ++i)
-        group->accumulators[i].add(level_.aggregates[i].argument->eval(context_), blocking_->keeper,
-                                   weight_);
+    const std::optional<size_t> group = group_of_row();
+    if (!group) return false;
+    const size_t count = level_.aggregates.size();
+    for (size_t i = 0; i < count; ++i)
+        blocking_->groups.accumulators[*group * count + i].add(
+            level_.aggregates[i].argument->eval(context_), blocking_->keeper, weight_);
     return !context_.failed();
 }
 
 bool LevelRun::emit_groups() {
-    Blocking& b = *blocking_;
+    Groups& groups = blocking_->groups;
+    const size_t key_count = level_.group_keys.size();
     // Aggregates without GROUP BY make one row, also over nothing.
-    if (level_.group_keys.empty() && b.groups.empty() && group_of_row() == nullptr) return false;
-    for (const Group& group : b.groups) {
+    if (key_count == 0 && groups.size() == 0 && !group_of_row()) return false;
+    for (size_t group = 0; group < groups.size(); ++group) {
         uint32_t slot = level_.group_slot;
-        for (const Value& key : group.keys) context_.slots[slot++] = key;
-        for (const Accumulator& accumulator : group.accumulators)
-            context_.slots[slot++] = accumulator.result(context_);
+        for (size_t i = 0; i < key_count; ++i)
+            context_.slots[slot++] = groups.keys[group * key_count + i];
+        const size_t count = level_.aggregates.size();
+        for (size_t i = 0; i < count; ++i)
+            context_.slots[slot++] = groups.accumulators[group * count + i].result(context_);
         const Value value = level_.value->eval(context_);
         if (context_.failed()) return false;
         if (!value.is_undefined() && !deliver(value)) return false;

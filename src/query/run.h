@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <unordered_map>
+#include <optional>
 #include <vector>
 
 #include "json/value.h"
@@ -56,7 +55,7 @@ public:
     RowWindow take_window();
 
 private:
-    struct Group;
+    struct Groups;
     struct SortedRow {
         std::vector<json::Value> keys;
         json::Value value;
@@ -75,7 +74,7 @@ private:
     bool sort_row(const json::Value& value);
     bool emit_groups();
     bool emit_sorted();
-    Group* group_of_row();
+    std::optional<size_t> group_of_row();
     bool before(const SortedRow& a, const SortedRow& b) const;
     void prune();
     uint64_t count(const BoundCount& c, uint64_t otherwise) const;

@@ -122,17 +122,15 @@ size_t bounded_size(const Value& v, size_t cap) {
     }
 }
 
-const Value* ValueSet::find(const Value& v, uint64_t hash) const {
-    const auto [begin, end] = by_hash_.equal_range(hash);
-    for (auto it = begin; it != end; ++it)
-        if (same_value(values_[it->second], v)) return &values_[it->second];
-    return nullptr;
+bool ValueSet::has(const Value& v, uint64_t hash) const {
+    return positions_.find(hash, [&](uint32_t at) { return same_value(values_[at], v); }) !=
+           HashedPositions::kNone;
 }
 
 bool ValueSet::insert(const Value& v) {
     const uint64_t hash = hash_value(v);
-    if (find(v, hash) != nullptr) return false;
-    by_hash_.emplace(hash, static_cast<uint32_t>(values_.size()));
+    if (has(v, hash)) return false;
+    positions_.add(hash);
     values_.push_back(v);
     return true;
 }

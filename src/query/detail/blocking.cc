@@ -27,10 +27,17 @@ std::unique_ptr<BlockingPass> PageRun::begin_pass(uint64_t skip, bool choose_fro
 /// even after the pass was lost and other partitions bring them in another order: then their texts
 /// decide, unless the query does. False: they are more than a page and were not chosen from all.
 bool PageRun::settle_order(BlockingPass& pass, uint64_t skip) {
-    uint64_t bytes = 0;
+    std::vector<size_t> ends;
+    ends.reserve(pass.rows.size());
     for (const Value& row : pass.rows) {
-        pass.texts.push_back(json::to_text(row, json::NumberForm::kCanonical));
-        bytes += pass.texts.back().size();
+        json::write(pass.text_bytes, row, json::NumberForm::kCanonical);
+        ends.push_back(pass.text_bytes.size());
+    }
+    const uint64_t bytes = pass.text_bytes.size();
+    pass.texts.reserve(ends.size());
+    for (size_t begin = 0; const size_t end : ends) {
+        pass.texts.push_back(std::string_view(pass.text_bytes).substr(begin, end - begin));
+        begin = end;
     }
     pass.rows.clear();
     pass.arena.clear();
@@ -75,7 +82,7 @@ Status PageRun::run_blocking() {
         rows_.emplace(pass->request, pass->filter);
     }
     for (; pass->settled && pass->emitted < pass->texts.size() && !page_full(); ++pass->emitted) {
-        const std::string text = std::move(pass->texts[pass->emitted]);
+        const std::string_view text = pass->texts[pass->emitted];
         answer_.output_bytes += text.size();
         answer_.returned_bytes += text.size();
         answer_.rows.add(text);

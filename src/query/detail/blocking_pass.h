@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "query/detail/position.h"
@@ -35,9 +37,10 @@ public:
     std::vector<json::Value> rows;  ///< as they come
     size_t kept_rows = 0;           ///< of them: copied into `arena`
     bool finished = false;
-    bool settled = false;            ///< all rows are in `texts`, in the order in which they leave
-    std::vector<std::string> texts;  ///< those returned are empty
-    uint64_t emitted = 0;            ///< rows returned so far
+    bool settled = false;  ///< all rows are in `texts`, in the order in which they leave
+    std::vector<std::string_view> texts;
+    std::string text_bytes;  ///< that they lie in
+    uint64_t emitted = 0;    ///< rows returned so far
 
     /// Rows borrow from the item that made them, which goes with the next one.
     void keep_rows() {
