@@ -25,6 +25,8 @@ constexpr size_t kExpiryStep = 10;
 /// look at in one partition.
 constexpr uint64_t kTrimEvery = 10;
 constexpr size_t kTrimRecords = 20'000;
+/// Rounds between two looks at whether the index rests.
+constexpr uint64_t kRestEvery = 3;
 
 /// Nothing was tried: each operation is told the same, the request costs what a refusal costs.
 TransactionAnswer refused(const Error& error, size_t operations,
@@ -389,7 +391,9 @@ void Engine::background_loop() {
                 range.budget->pay_owed(deps_.clock.monotonic_us());
             if (container->settings->default_ttl) remove_expired(*container);
         }
-        if (++round % kTrimEvery == 0) trim_logs();
+        ++round;
+        if (round % kTrimEvery == 0) trim_logs();
+        if (round % kRestEvery == 0) deps_.store.rest();
         lock.lock();
     }
 }

@@ -161,8 +161,7 @@ Postings::Postings(const PostingScope& scope, uint64_t path_hash, const TermRang
         if (!scope.docref_end.empty()) end = begin + scope.docref_end;
         begin += scope.docref_begin;
     }
-    cursor_ = range.single ? storage::scan_term(*scope.view, begin, end, direction)
-                           : scope.view->scan(storage::Family::kIndex, begin, end, direction);
+    cursor_ = scope.view->scan(storage::Family::kIndex, begin, end, direction);
     ++steps_;
     arrive();
 }

@@ -295,6 +295,7 @@ void ItemCache::find_versions(storage::PartitionId partition,
     // waits once and not each item for itself. Between steps no lock is held: every step finds
     // again what it uses, and an address that is merely asked for may be stale.
     constexpr size_t kGroup = 16;
+    constexpr size_t kExpectedBytes = 512;  // of a document; the rest follows by itself
     std::array<uint64_t, kGroup> hashes;
     for (; !docrefs.empty(); docrefs = docrefs.subspan(std::min(kGroup, docrefs.size()))) {
         const size_t count = std::min(kGroup, docrefs.size());
@@ -306,8 +307,12 @@ void ItemCache::find_versions(storage::PartitionId partition,
         }
         for (size_t i = 0; i < count; ++i)
             out[i] = directory_->version(hashes[i], partition, docrefs[i], commit);
-        for (size_t i = 0; i < count; ++i)
-            if (out[i] != nullptr) __builtin_prefetch(out[i]->data());
+        for (size_t i = 0; i < count; ++i) {
+            if (out[i] == nullptr) continue;
+            const size_t bytes = std::min(out[i]->size(), kExpectedBytes);
+            for (size_t at = 0; at < bytes; at += kCacheLineBytes)
+                __builtin_prefetch(out[i]->data() + at);
+        }
         out = out.subspan(count);
     }
 }

@@ -42,11 +42,6 @@ public:
     static std::unique_ptr<PinnedValues> make();
 };
 
-/// View::scan for keys of kIndex that all begin with one partition, path and term, which the range
-/// must imply: files without that term are left out.
-std::unique_ptr<Cursor> scan_term(const View& view, std::string_view begin, std::string_view end,
-                                  Direction direction = Direction::kForward);
-
 /// A cost that term_counts() never finds worth it.
 constexpr uint64_t kOnlyIfInMemory = INT64_MAX;
 

@@ -180,6 +180,10 @@ public:
         }
     }
 
+    void rest() override {
+        if (started_) committer_->rest();
+    }
+
     Status flush() override {
         if (!started_) return {};  // nothing has been written
         TRY_STATUS(committer_->flush_index());

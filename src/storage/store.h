@@ -215,6 +215,9 @@ public:
     /// Like CommitScope::retire(), for partitions found dead at start; not persistent by itself.
     virtual void retire_partition(PartitionId partition) = 0;
 
+    /// Called every few seconds. An index table in memory that nothing was added to since the last
+    /// call is written to disk where that is worth a file: queries look through it faster there.
+    virtual void rest() = 0;
     /// Writes all index tables and memtables out. After a clean close nothing is replayed.
     virtual Status flush() = 0;
     virtual Status close() = 0;

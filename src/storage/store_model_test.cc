@@ -236,14 +236,14 @@ void expect_term(const View& view, const std::map<std::string, std::string>& ind
     const std::string end = begin + std::string(kDocrefBytes + 1, '\xFF');
     std::vector<std::pair<std::string, std::string>> expected(index.lower_bound(begin),
                                                               index.lower_bound(end));
-    ASSERT_EQ(entries(*scan_term(view, begin, end)), expected);
+    ASSERT_EQ(entries(*view.scan(Family::kIndex, begin, end)), expected);
     // Now and then the list is to be made, so that others grow old.
     if (random() % 2 == 0) lists_of(view).note_walk(begin, 1000);
-    ASSERT_EQ(entries(*scan_term(view, begin, end)), expected);
+    ASSERT_EQ(entries(*view.scan(Family::kIndex, begin, end)), expected);
     const auto files = static_cast<const detail::ViewBase&>(view).impl().index_files();
     if (files.generation != 0 && lists_of(view).find(begin, files.table) != nullptr)
         ++lists_compared;
-    const auto jumping = scan_term(view, begin, end);
+    const auto jumping = view.scan(Family::kIndex, begin, end);
     for (int i = 0; i < 10; ++i) {
         std::string target = begin;
         target.append(Docref("12345678", random() % (kItems + 2)).bytes());
@@ -257,13 +257,13 @@ void expect_term(const View& view, const std::map<std::string, std::string>& ind
             ASSERT_EQ(jumping->value(), at->second);
         }
     }
-    auto backward = entries(*scan_term(view, begin, end, Direction::kBackward));
+    auto backward = entries(*view.scan(Family::kIndex, begin, end, Direction::kBackward));
     std::reverse(backward.begin(), backward.end());
     ASSERT_EQ(backward, expected);
     ReadBudget budget{.steps_left = random() % 200};
     const auto light = in_memory(view, budget);
     std::vector<std::pair<std::string, std::string>> found;
-    const auto cursor = scan_term(*light, begin, end);
+    const auto cursor = light->scan(Family::kIndex, begin, end);
     for (; cursor->valid(); cursor->next()) found.emplace_back(cursor->key(), cursor->value());
     ASSERT_EQ(cursor->status().ok(), !budget.exceeded);
     if (!budget.exceeded) {

@@ -213,5 +213,47 @@ TEST_P(StoreTest, IndexAndCountersThroughFlushAndReopen) {
     EXPECT_EQ(dump(*(*store)->view(), Family::kIndex).size(), 1U);
 }
 
+TEST_P(StoreTest, AnIndexThatRestsGoesToDisk) {
+    auto store = open_started(options());
+    Lsn lsn = 0;
+    const auto add = [&](uint64_t entries) {
+        ASSERT_TRUE(commit(*store, [&](CommitScope& scope) {
+                        IndexDelta delta;
+                        for (uint64_t i = 0; i < entries; ++i)
+                            delta.add(index_key(1, 1, "x", lsn * 100'000 + i), false);
+                        scope.put(Family::kMeta, "note", "x");
+                        scope.index(1, ++lsn, std::move(delta));
+                        return true;
+                    }).ok());
+    };
+    // What was posted before has been looked at once a later commit is there.
+    const auto rest = [&] {
+        store->rest();
+        ASSERT_TRUE(commit(*store, [&](CommitScope& scope) {
+                        scope.put(Family::kMeta, "note", "y");
+                        return true;
+                    }).ok());
+    };
+    const auto tables = [&] { return store->statistics().index_tables_written; };
+    add(10);
+    for (int i = 0; i < 3; ++i) rest();
+    EXPECT_EQ(tables(), 0U) << "too little for a file";
+    for (int i = 0; i < 3; ++i) {
+        add(20'000);
+        rest();
+    }
+    EXPECT_EQ(tables(), 0U) << "still growing";
+    for (int i = 0; i < 1000 && tables() == 0; ++i) {
+        rest();  // merging the runs may have changed their size
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(tables(), 1U);
+    for (int i = 0; i < 1000 && store->statistics().runs_alive > 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(store->statistics().runs_alive, 0U);
+    EXPECT_EQ(dump(*store->view(), Family::kIndex).size(), 60'010U);
+    EXPECT_TRUE(store->close().ok());
+}
+
 }  // namespace
 }  // namespace orrery::storage

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/log.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr size_t kParallelSortEntries = 256;
 constexpr size_t kFrozenTablesMax = 2;
 constexpr size_t kReplayRunsMax = 16;
+/// Less is looked through in no time, and would leave many small files where little is written.
+constexpr uint64_t kRestingTableBytes = 256 << 10;
 constexpr auto kFlushLookEvery = std::chrono::milliseconds(1);
 
 }  // namespace
@@ -126,6 +129,14 @@ void Committer::refuse_queued() {
 ViewPtr Committer::view() const {
     const std::lock_guard lock(view_mutex_);
     return view_;
+}
+
+void Committer::rest() {
+    queue_.post([this] {
+        const uint64_t bytes = tables_.current_bytes();
+        const bool idle = std::exchange(resting_bytes_, bytes) == bytes;
+        if (idle && !failed_ && bytes >= kRestingTableBytes) freeze();
+    });
 }
 
 Status Committer::flush_index() {

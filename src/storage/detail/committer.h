@@ -48,6 +48,8 @@ public:
     // Any thread.
     void submit(std::unique_ptr<CommitOperation> operation);
     ViewPtr view() const;
+    /// See Store::rest().
+    void rest();
     /// Returns when all changes published before the call are in index tables on disk.
     Status flush_index();
     /// Runs `task` on the committer thread and waits. Whatever touches the log besides the writes
@@ -130,6 +132,7 @@ private:
     std::deque<std::unique_ptr<CommitOperation>> pending_;
     uint64_t group_number_;       ///< of the next batch
     uint64_t commit_number_ = 0;  ///< of the newest view
+    uint64_t resting_bytes_ = 0;  ///< of the current table at the last rest()
     bool refusing_ = false;
     uint64_t table_on_disk_;
     /// Partitions with a dirty note, and the last table that has changes of theirs.

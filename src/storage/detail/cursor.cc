@@ -10,6 +10,10 @@
 namespace orrery::storage::detail {
 namespace {
 
+/// Steps through entries that take as long as the search before them.
+constexpr uint64_t kSearchEntries = 32;
+constexpr uint64_t kListedEntriesMin = 4;
+
 /// The families whose iterators are pooled.
 bool is_pooled(Family family) {
     return family == Family::kItems || family == Family::kIds || family == Family::kIndex;
@@ -27,8 +31,7 @@ public:
                   !range.end.empty()),
           forward_(range.direction == Direction::kForward) {
         if (budget_ != nullptr && !budget_->spend(kSearchSteps)) return;
-        if (range.one_term && forward_)
-            term_bytes_ = term_prefix_bytes(range.begin.data(), range.begin.size());
+        term_bytes_ = range.term_bytes;
         obtain(range);
         source_->lower.assign(range.begin);
         source_->upper.assign(range.end);
@@ -39,10 +42,11 @@ public:
         arrive();
     }
     ~DiskCursor() override {
-        // A search for few entries costs no more than finding their list.
-        if (term_bytes_ > 0 && steps_ > 2 * kSearchSteps / 3)
+        // Lists of fewer entries take more memory than they are worth: there are many such terms.
+        if (term_bytes_ > 0 && steps_ >= kListedEntriesMin)
             database_.posting_lists().note_walk(
-                std::string_view(source_->lower).substr(0, term_bytes_), kSearchSteps + steps_);
+                std::string_view(source_->lower).substr(0, term_bytes_),
+                kSearchEntries + steps_);
         if (pooled_ && source_ != nullptr && iterator_->status().ok())
             database_.iterators().give_back(std::move(source_));
     }
@@ -82,10 +86,9 @@ public:
 
 private:
     void obtain(const ViewImpl::Range& range) {
-        // Walking back needs every file, also those without the term.
         const bool index = range.family == Family::kIndex;
         const IteratorKind kind{range.family, view_->index_files().generation,
-                                index ? 0 : view_->sequence(), range.one_term && forward_,
+                                index ? 0 : view_->sequence(), range.term_bytes > 0,
                                 budget_ != nullptr};
         IteratorPool& pool = database_.iterators();
         stop_counting();
@@ -304,7 +307,8 @@ private:
 PostingListPtr make_list(const std::shared_ptr<const ViewImpl>& view, std::string_view prefix,
                          uint64_t most) {
     const std::string end = prefix_successor(prefix);
-    DiskCursor disk(view, {Family::kIndex, prefix, end, Direction::kForward, true, nullptr});
+    DiskCursor disk(view,
+                    {Family::kIndex, prefix, end, Direction::kForward, nullptr, prefix.size()});
     disk.leave_unnoted();
     auto list = std::make_shared<PostingList>(std::string(prefix));
     for (; disk.valid(); disk.next())
@@ -320,12 +324,8 @@ PostingListPtr make_list(const std::shared_ptr<const ViewImpl>& view, std::strin
 std::unique_ptr<Cursor> list_cursor(const std::shared_ptr<const ViewImpl>& view,
                                     const ViewImpl::Range& range) {
     // While a table comes, nobody can say which entries the snapshot has.
-    if (!range.one_term || range.direction != Direction::kForward || range.end.empty() ||
-        view->index_files().generation == 0)
-        return nullptr;
-    const std::string_view prefix =
-        range.begin.substr(0, term_prefix_bytes(range.begin.data(), range.begin.size()));
-    if (prefix.empty()) return nullptr;
+    if (range.term_bytes == 0 || view->index_files().generation == 0) return nullptr;
+    const std::string_view prefix = range.begin.substr(0, range.term_bytes);
     PostingLists& lists = view->database().posting_lists();
     PostingListPtr list = lists.find(prefix, view->index_files().table);
     if (list == nullptr) {

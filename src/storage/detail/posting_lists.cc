@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstring>
 #include <functional>
 
 #include "base/bytes.h"
@@ -10,7 +12,7 @@
 namespace orrery::storage::detail {
 namespace {
 
-/// Steps through a term before its list is thought of; then after four times as many.
+/// Steps through a term before its list is thought of; then after twice as many.
 constexpr uint64_t kStepsMin = 512;
 /// Beyond this nothing is tried any more: such terms have too many entries for a list.
 constexpr uint64_t kStepsMax = 1ULL << 40;
@@ -68,6 +70,24 @@ private:
     std::string key_;
 };
 
+/// What follows the prefix in a key, for comparisons that mostly end within eight bytes.
+struct Rest {
+    explicit Rest(std::string_view bytes) : all(bytes) {
+        char start[8] = {};
+        if (bytes.size() >= sizeof(start)) {
+            head = load_u64_be(bytes.data());
+        } else {
+            std::memcpy(start, bytes.data(), bytes.size());
+            head = load_u64_be(start);
+        }
+    }
+    friend bool operator<(const Rest& a, const Rest& b) {
+        return a.head != b.head ? a.head < b.head : a.all < b.all;
+    }
+    std::string_view all;
+    uint64_t head = 0;
+};
+
 void delete_list(const rocksdb::Slice& /*key*/, void* value) {
     delete static_cast<PostingListPtr*>(value);
 }
@@ -79,20 +99,45 @@ size_t PostingList::lower_bound(std::string_view key, size_t from) const {
     const int order = head.compare(prefix_);
     if (order > 0) return size();
     if (order < 0) return from;
-    const std::string_view wanted = key.substr(prefix_.size());
+    const Rest wanted(key.substr(prefix_.size()));
+    const auto below = [&](size_t i) { return Rest(rest(i)) < wanted; };
+    size_t low = from;     // what is before it is below
+    size_t high = size();  // what is from here on is not
     // What is sought is near more often than not.
+    constexpr size_t kNear = 16;
     size_t step = 1;
-    size_t low = from;
-    size_t high = from;
-    while (high < size() && rest(high) < wanted) {
-        low = high + 1;
-        high += step;
-        step *= 2;
+    for (size_t at = from; step <= kNear && at < high; at += step, step *= 2) {
+        if (!below(at)) {
+            high = at;
+            break;
+        }
+        low = at + 1;
     }
-    high = std::min(high, size());
+    // Docrefs begin with hashes: where one is among them follows from its value, nearly.
+    constexpr int kGuesses = 3;
+    for (int i = 0; i < kGuesses && high - low > 2 * kNear; ++i) {
+        const auto first = static_cast<double>(Rest(rest(low)).head);
+        const auto last = static_cast<double>(Rest(rest(high - 1)).head);
+        const double part = (static_cast<double>(wanted.head) - first) / (last - first);
+        if (!(part > 0 && part < 1)) break;
+        // The guess is widened by what it is likely to be wrong by.
+        const auto count = static_cast<double>(high - low);
+        const auto margin = static_cast<size_t>(std::sqrt(count)) / 2 + 1;
+        const size_t guess = low + static_cast<size_t>(part * count);
+        const size_t before = guess - std::min(guess - low, margin);
+        const size_t behind = std::min(guess + margin, high - 1);
+        if (!below(before)) {
+            high = before;
+        } else if (below(behind)) {
+            low = behind + 1;
+        } else {
+            low = before + 1;
+            high = behind;
+        }
+    }
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        if (rest(middle) < wanted) {
+        if (below(middle)) {
             low = middle + 1;
         } else {
             high = middle;
@@ -150,8 +195,8 @@ void PostingLists::note_walk(std::string_view prefix, uint64_t steps) {
     std::atomic<uint64_t>& place = walked_[place_of(prefix, walked_.size())];
     const uint64_t before = place.load(std::memory_order_relaxed);
     const uint64_t sum = std::min((before >> 1) + steps, kStepsMax);
-    // One more at kStepsMin, and whenever the steps have become four times as many.
-    const auto level = [](uint64_t walked) { return (std::bit_width(walked / kStepsMin) + 1) / 2; };
+    // One more at kStepsMin, and whenever the steps have become twice as many.
+    const auto level = [](uint64_t walked) { return std::bit_width(walked / kStepsMin); };
     const bool wanted = (before & 1) != 0 || level(sum) > level(before >> 1);
     // Notes that come at the same time may be lost.
     place.store(sum << 1 | (wanted ? 1U : 0U), std::memory_order_relaxed);

@@ -64,7 +64,7 @@ public:
     /// For how many entries it is worth trying to make the term's list: no more than there were
     /// steps, so that it never costs more than the walks did. 0: not now.
     uint64_t worthwhile(std::string_view prefix) const;
-    /// It was tried. Without success it is worth it again after four times as many steps.
+    /// It was tried. Without success it is worth it again after twice as many steps.
     void tried(std::string_view prefix, bool success);
     size_t list_bytes_max() const { return list_bytes_max_; }
 

@@ -51,6 +51,13 @@ size_t term_prefix_bytes(const char* key, size_t size) {
     return end <= size ? end : 0;
 }
 
+size_t shared_term_bytes(std::string_view begin, std::string_view end) {
+    const size_t bytes = term_prefix_bytes(begin.data(), begin.size());
+    if (bytes == 0) return 0;
+    const std::string_view prefix = begin.substr(0, bytes);
+    return end.starts_with(prefix) || end == prefix_successor(prefix) ? bytes : 0;
+}
+
 std::shared_ptr<const rocksdb::SliceTransform> term_prefix() {
     static const auto instance = std::make_shared<const TermPrefix>();
     return instance;

@@ -3,6 +3,7 @@
 #include <rocksdb/slice_transform.h>
 
 #include <memory>
+#include <string_view>
 
 namespace orrery::storage::detail {
 
@@ -12,5 +13,8 @@ std::shared_ptr<const rocksdb::SliceTransform> term_prefix();
 
 /// Length of that prefix; 0: the key has none.
 size_t term_prefix_bytes(const char* key, size_t size);
+
+/// Length of the prefix if all keys in [begin, end) have the same one; 0: they may differ.
+size_t shared_term_bytes(std::string_view begin, std::string_view end);
 
 }  // namespace orrery::storage::detail

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "storage/detail/own_keys.h"
+#include "storage/detail/term_prefix.h"
 
 namespace orrery::storage::detail {
 namespace {
@@ -31,7 +32,7 @@ public:
     }
     std::unique_ptr<Cursor> scan(Family family, std::string_view begin, std::string_view end,
                                  Direction direction) const override {
-        return view_->cursor({family, begin, end, direction, false, budget_});
+        return view_->cursor({family, begin, end, direction, budget_});
     }
     Result<Count> count(std::string_view counter_key) const override {
         return view_->sum(counter_key, budget_);
@@ -170,7 +171,10 @@ Status ViewImpl::pin_many(Family family, const std::vector<std::string>& keys, R
     return {};
 }
 
-std::unique_ptr<Cursor> ViewImpl::cursor(const Range& range) const {
+std::unique_ptr<Cursor> ViewImpl::cursor(Range range) const {
+    // Files without the term are left out; walking back needs every file.
+    if (range.family == Family::kIndex && range.direction == Direction::kForward)
+        range.term_bytes = shared_term_bytes(range.begin, range.end);
     return make_cursor(shared_from_this(), range);
 }
 
@@ -235,7 +239,7 @@ Result<std::shared_ptr<const TermColumn>> ViewImpl::make_column(std::string_view
     auto column = std::make_shared<TermColumn>();
     const std::string end = prefix_successor(path);
     const auto disk = make_disk_cursor(
-        shared_from_this(), {Family::kIndex, path, end, Direction::kForward, false, nullptr});
+        shared_from_this(), {Family::kIndex, path, end, Direction::kForward, nullptr});
     std::string term;
     uint64_t count = 0;
     bool partial = false;
@@ -349,12 +353,6 @@ ReadBudget* budget_of(const View& view) {
 
 std::unique_ptr<PinnedValues> PinnedValues::make() {
     return std::make_unique<PinnedValuesImpl>();
-}
-
-std::unique_ptr<Cursor> scan_term(const View& view, std::string_view begin, std::string_view end,
-                                  Direction direction) {
-    return base(view).impl().cursor(
-        {Family::kIndex, begin, end, direction, true, base(view).budget()});
 }
 
 Result<std::optional<TermCounts>> term_counts(const View& view, std::string_view path,

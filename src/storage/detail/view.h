@@ -44,7 +44,7 @@ public:
     }
     std::unique_ptr<Cursor> scan(Family family, std::string_view begin, std::string_view end,
                                  Direction direction) const override {
-        return cursor({family, begin, end, direction, false, nullptr});
+        return cursor({family, begin, end, direction, nullptr});
     }
     Result<Count> count(std::string_view counter_key) const override {
         return sum(counter_key, nullptr);
@@ -76,10 +76,11 @@ public:
         std::string_view begin;
         std::string_view end;
         Direction direction;
-        bool one_term;
         ReadBudget* budget;
+        /// Of the term prefix that all keys have (term_prefix.h). 0: none, or not looked for.
+        size_t term_bytes = 0;
     };
-    std::unique_ptr<Cursor> cursor(const Range& range) const;
+    std::unique_ptr<Cursor> cursor(Range range) const;
 
     const Database& database() const { return *database_; }
     const std::vector<RunPtr>& runs() const { return runs_; }
