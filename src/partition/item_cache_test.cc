@@ -68,8 +68,10 @@ TEST(ItemCache, TwoCommitsOfOneGroup) {
     cache.lock(key);
     cache.install(key, 5, item("first"));
     EXPECT_FALSE(cache.find(key));
+    EXPECT_EQ(find_version(cache, 1, item("").docref, 5), nullptr) << "the view shows the second";
     cache.install(key, 5, item("second"));
     EXPECT_EQ(*cache.find(key)->document, "second");
+    EXPECT_EQ(*find_version(cache, 1, item("").docref, 5), "second");
     cache.lock(key);
     cache.install(key, 6, {});
     EXPECT_FALSE(cache.find(key));

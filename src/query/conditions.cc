@@ -62,6 +62,9 @@ std::vector<const Condition*> Filter::conditions(
     return out;
 }
 
+namespace {
+
+/// `value` wrapped as an item that has nothing but this path.
 Value item_with(const IndexPathSteps& path, const Value& value, json::Arena& arena) {
     Value out = value;
     for (auto step = path.rbegin(); step != path.rend(); ++step) {
@@ -70,6 +73,23 @@ Value item_with(const IndexPathSteps& path, const Value& value, json::Arena& are
         out = Value::object(arena.copy(std::span(&member, 1)));
     }
     return out;
+}
+
+}  // namespace
+
+OneValueItem::OneValueItem(const IndexPathSteps& path) : members_(path.size()) {
+    for (size_t i = path.size(); i-- > 0;) {
+        members_[i].name = path[i].name;
+        if (i + 1 < path.size())
+            members_[i].value = Value::object(std::span(members_).subspan(i + 1, 1));
+    }
+}
+
+Value OneValueItem::with(const Value& value) {
+    if (value.is_undefined()) return Value::object({});
+    if (members_.empty()) return value;
+    members_.back().value = value;
+    return Value::object(std::span(members_).first(1));
 }
 
 void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,

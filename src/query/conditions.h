@@ -108,7 +108,18 @@ bool holds_for_value(const CompiledQuery& query, const Parameters& parameters, c
 void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,
                       const IndexPathSteps& path, const json::Value& value, json::Arena& arena);
 
-/// `value` wrapped as an item that has nothing but this path.
-json::Value item_with(const IndexPathSteps& path, const json::Value& value, json::Arena& arena);
+/// An item that has nothing but one path (a member path, which must outlive it), with one value
+/// after the other there.
+class OneValueItem {
+public:
+    explicit OneValueItem(const IndexPathSteps& path);
+    OneValueItem(const OneValueItem&) = delete;
+    OneValueItem& operator=(const OneValueItem&) = delete;
+    /// Valid until the next call.
+    json::Value with(const json::Value& value);
+
+private:
+    std::vector<json::Member> members_;  ///< each is all that the one before it has
+};
 
 }  // namespace orrery::query

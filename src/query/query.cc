@@ -222,15 +222,15 @@ RowWindow QueryRun::take_window() {
 }
 
 Status QueryRun::feed(const Value& item, json::Arena& arena, std::vector<Value>& rows) {
-    return feed_equal(item, 1, false, arena, rows);
+    return feed_equal(item, {}, arena, rows);
 }
 
-Status QueryRun::feed_equal(const Value& item, uint64_t weight, bool where_holds,
-                            json::Arena& arena, std::vector<Value>& rows) {
-    if (state_->done || weight == 0) return {};
+Status QueryRun::feed_equal(const Value& item, const LevelRun::Known& known, json::Arena& arena,
+                            std::vector<Value>& rows) {
+    if (state_->done || known.weight == 0) return {};
     state_->evaluation.begin(item, arena);
     state_->sink.rows = &rows;
-    if (!state_->run.feed(weight, where_holds)) state_->done = true;
+    if (!state_->run.feed(known)) state_->done = true;
     return state_->evaluation.context.take_status();
 }
 

@@ -89,11 +89,10 @@ public:
     /// Appends the rows that are final already; they borrow from `item` and `arena`, which may go
     /// afterwards: what the run needs later, it copies.
     Status feed(const json::Value& item, json::Arena& arena, std::vector<json::Value>& rows);
-    /// The same for `weight` items that agree in everything the query looks at (`item` has just
-    /// that), for which WHERE is known to hold if so said. Only for queries that group or remove
-    /// duplicates of a single source.
-    Status feed_equal(const json::Value& item, uint64_t weight, bool where_holds,
-                      json::Arena& arena, std::vector<json::Value>& rows);
+    /// The same for items that agree in everything the query looks at (`item` has just that). Only
+    /// for queries that group or remove duplicates of a single source.
+    Status feed_equal(const json::Value& item, const LevelRun::Known& known, json::Arena& arena,
+                      std::vector<json::Value>& rows);
     /// Tuples of the FROM clause that passed WHERE, of all items so far.
     uint64_t tuples() const;
     /// True when further items cannot change the result (TOP, LIMIT reached; no FROM).

@@ -26,7 +26,8 @@ struct LevelRun::Blocking {
     Keeper keeper;
     ValueSet seen;  // DISTINCT
     Groups groups;
-    std::vector<Value> row_keys;  // of the row at hand
+    std::vector<Value> row_keys;           // of the row at hand
+    std::vector<Accumulator> row_results;  // of a group that is this row alone
     std::vector<SortedRow> rows;
     uint64_t sequence = 0;
 };
@@ -76,10 +77,9 @@ uint64_t LevelRun::count(const BoundCount& c, uint64_t otherwise) const {
     return otherwise;
 }
 
-bool LevelRun::feed(uint64_t weight, bool where_holds) {
+bool LevelRun::feed(const Known& known) {
     if (remaining_ == 0) return false;
-    weight_ = weight;
-    where_holds_ = where_holds;
+    fed_ = known;
     return next_source(0);
 }
 
@@ -112,11 +112,12 @@ bool LevelRun::bind(size_t index, const Value& value) {
 }
 
 bool LevelRun::matched() {
-    if (level_.where != nullptr && !where_holds_ && level_.where->test(context_) != Truth::kTrue)
+    if (level_.where != nullptr && !fed_.where_holds &&
+        level_.where->test(context_) != Truth::kTrue)
         return !context_.failed();
     if (!context_.charge()) return false;
     ++tuples_;
-    if (level_.grouped) return gather();
+    if (level_.grouped) return fed_.whole_groups ? emit_whole_group() : gather();
     const Value value = level_.value->eval(context_);
     if (value.is_undefined()) return !context_.failed();
     return deliver(value);
@@ -149,6 +150,16 @@ bool LevelRun::emit(const Value& value) {
 
 // --- grouping -----------------------------------------------------------------------------------
 
+namespace {
+
+size_t group_bytes(const Level& level) {
+    constexpr size_t kPositionBytes = 64;
+    return kPositionBytes + level.group_keys.size() * sizeof(Value) +
+           level.aggregates.size() * sizeof(Accumulator);
+}
+
+}  // namespace
+
 /// The number of the row's group, made if it is not there; nullopt: memory is used up.
 std::optional<size_t> LevelRun::group_of_row() {
     Blocking& b = *blocking_;
@@ -166,10 +177,7 @@ std::optional<size_t> LevelRun::group_of_row() {
         return std::equal(keys.begin(), keys.end(), &groups.keys[at * key_count], same_value);
     });
     if (found != HashedPositions::kNone) return found;
-    constexpr size_t kPositionBytes = 64;
-    const size_t bytes = kPositionBytes + key_count * sizeof(Value) +
-                         level_.aggregates.size() * sizeof(Accumulator);
-    if (!b.keeper.charge(bytes)) return std::nullopt;
+    if (!b.keeper.charge(group_bytes(level_))) return std::nullopt;
     for (const Value& key : keys) groups.keys.push_back(b.keeper.keep(key));
     if (context_.failed()) return std::nullopt;
     for (const BoundAggregate& aggregate : level_.aggregates)
@@ -184,7 +192,7 @@ bool LevelRun::gather() {
     const size_t count = level_.aggregates.size();
     for (size_t i = 0; i < count; ++i)
         blocking_->groups.accumulators[*group * count + i].add(
-            level_.aggregates[i].argument->eval(context_), blocking_->keeper, weight_);
+            level_.aggregates[i].argument->eval(context_), blocking_->keeper, fed_.weight);
     return !context_.failed();
 }
 
@@ -205,6 +213,25 @@ bool LevelRun::emit_groups() {
         if (!value.is_undefined() && !deliver(value)) return false;
     }
     return true;
+}
+
+/// The row is all of its group: nothing has to be found again or added up.
+bool LevelRun::emit_whole_group() {
+    Blocking& b = *blocking_;
+    // Whoever takes the rows holds about as much.
+    if (!b.keeper.charge(group_bytes(level_))) return false;
+    uint32_t slot = level_.group_slot;
+    for (const Node* key : level_.group_keys) context_.slots[slot++] = key->eval(context_);
+    b.row_results.clear();
+    for (const BoundAggregate& aggregate : level_.aggregates) {
+        Accumulator& result = b.row_results.emplace_back(aggregate.kind);
+        result.add(aggregate.argument->eval(context_), b.keeper, fed_.weight);
+    }
+    for (const Accumulator& result : b.row_results)
+        context_.slots[slot++] = result.result(context_);
+    const Value value = level_.value->eval(context_);
+    if (context_.failed()) return false;
+    return value.is_undefined() || deliver(value);
 }
 
 // --- ordering -----------------------------------------------------------------------------------

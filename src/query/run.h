@@ -42,9 +42,15 @@ public:
     LevelRun& operator=(const LevelRun&) = delete;
     ~LevelRun();
 
-    /// False when no further row can be wanted (or the context has failed). `weight`: so many equal
-    /// items, which only aggregates can tell from one. `where_holds`: WHERE is known to be true.
-    bool feed(uint64_t weight = 1, bool where_holds = false);
+    /// What is known of the items that one feed() stands for.
+    struct Known {
+        uint64_t weight = 1;        ///< so many equal ones, which only aggregates can tell from one
+        bool where_holds = false;   ///< WHERE is true for them
+        bool whole_groups = false;  ///< no other feed() has rows of their groups
+    };
+    /// False when no further row can be wanted (or the context has failed).
+    bool feed(const Known& known);
+    bool feed() { return feed(Known()); }
     bool finish();
 
     /// How often the sources together gave something that WHERE let pass, so far.
@@ -73,6 +79,7 @@ private:
     bool emit(const json::Value& value);
     bool sort_row(const json::Value& value);
     bool emit_groups();
+    bool emit_whole_group();
     bool emit_sorted();
     std::optional<size_t> group_of_row();
     bool before(const SortedRow& a, const SortedRow& b) const;
@@ -84,9 +91,8 @@ private:
     RowSink& sink_;
     std::unique_ptr<LevelRun> child_;     // runs the first source when that is a subquery
     std::unique_ptr<Blocking> blocking_;  // null for a streaming level
-    uint64_t weight_ = 1;                 // of the item that is being fed
+    Known fed_;                           // of the item that is being fed
     uint64_t tuples_ = 0;
-    bool where_holds_ = false;
     uint64_t skip_ = 0;
     uint64_t remaining_ = UINT64_MAX;
 };

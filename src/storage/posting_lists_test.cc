@@ -143,5 +143,64 @@ TEST(PostingLists, ServeATermUntilATableChangesIt) {
     ASSERT_TRUE(store->close().ok());
 }
 
+/// Entries of a composite index that begin with one value are a term, too: any range inside is
+/// served from their list.
+TEST(PostingLists, ServeRangesOfACompositeIndex) {
+    auto store = testing::open_started({});
+    const auto number = [](uint64_t n) {
+        std::string out(1, '\x40');
+        append_u64_be(out, n);
+        return out;
+    };
+    const auto entry = [&](const std::string& first, uint64_t second) {
+        std::string key = keys::index_path(1, 7 + keys::kReservedPathHashes) + first;
+        key += number(second);
+        key += Docref("12345678", second).bytes();
+        return key;
+    };
+    std::string own(1, '\x50');
+    append_delimited(own, "own");
+    std::string other(1, '\x50');
+    append_delimited(other, "other");
+    constexpr uint64_t kEntries = 400;
+    ASSERT_TRUE(testing::commit(*store, [&](CommitScope& scope) {
+                    IndexDelta delta;
+                    for (uint64_t i = 0; i < kEntries; ++i)
+                        for (const std::string& first : {other, own})
+                            delta.add(entry(first, 3 * i), false);
+                    scope.put(Family::kMeta, "note", "x");
+                    scope.index(1, 1, std::move(delta));
+                    return true;
+                }).ok());
+    ASSERT_TRUE(store->flush().ok());
+    const std::string prefix = keys::index_path(1, 7 + keys::kReservedPathHashes) + own;
+    const auto count = [&](uint64_t from, const std::string& end) {
+        const auto cursor = store->view()->scan(Family::kIndex, prefix + number(from), end);
+        uint64_t entries = 0;
+        for (; cursor->valid(); cursor->next(), ++entries)
+            EXPECT_EQ(cursor->key(), entry(own, (from + 2) / 3 * 3 + 3 * entries));
+        EXPECT_TRUE(cursor->status().ok());
+        return entries;
+    };
+    const std::string all = prefix_successor(prefix);
+    for (int round = 0; round < 20; ++round) {
+        EXPECT_EQ(count(0, all), kEntries);
+        EXPECT_EQ(count(100, all), kEntries - 34);
+        EXPECT_EQ(count(100, prefix + number(200)), 33U);
+        EXPECT_EQ(count(5000, all), 0U);
+    }
+    const ViewPtr view = store->view();
+    const detail::ViewImpl& impl = static_cast<const detail::ViewBase&>(*view).impl();
+    const auto list = impl.database().posting_lists().find(prefix, impl.index_files().table);
+    ASSERT_NE(list, nullptr);
+    EXPECT_EQ(list->size(), kEntries);
+    // A range over several first values has no list of one, and finds all of them.
+    const std::string path = keys::index_path(1, 7 + keys::kReservedPathHashes);
+    const auto cursor = view->scan(Family::kIndex, path + other + number(0), all);
+    uint64_t entries = 0;
+    for (; cursor->valid(); cursor->next()) ++entries;
+    EXPECT_EQ(entries, 2 * kEntries);
+}
+
 }  // namespace
 }  // namespace orrery::storage

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "json/write.h"
 #include "query/detail/blocking_pass.h"
 #include "query/detail/page_run.h"
 
 namespace orrery::query::detail {
-
-using json::Value;
 
 /// A window that one page shows is filled by the first rows that come. The rows of a longer one
 /// must be chosen again by every page that finds the pass lost: from all of them, by their order.
@@ -27,23 +24,14 @@ std::unique_ptr<BlockingPass> PageRun::begin_pass(uint64_t skip, bool choose_fro
 /// even after the pass was lost and other partitions bring them in another order: then their texts
 /// decide, unless the query does. False: they are more than a page and were not chosen from all.
 bool PageRun::settle_order(BlockingPass& pass, uint64_t skip) {
-    std::vector<size_t> ends;
-    ends.reserve(pass.rows.size());
-    for (const Value& row : pass.rows) {
-        json::write(pass.text_bytes, row, json::NumberForm::kCanonical);
-        ends.push_back(pass.text_bytes.size());
-    }
-    const uint64_t bytes = pass.text_bytes.size();
-    pass.texts.reserve(ends.size());
-    for (size_t begin = 0; const size_t end : ends) {
-        pass.texts.push_back(std::string_view(pass.text_bytes).substr(begin, end - begin));
+    pass.texts.reserve(pass.ends.size());
+    for (size_t begin = 0; const size_t end : pass.ends) {
+        pass.texts.push_back(std::string_view(pass.text).substr(begin, end - begin));
         begin = end;
     }
-    pass.rows.clear();
-    pass.arena.clear();
     pass.settled = true;
-    const bool one_page =
-        skip == 0 && pass.texts.size() <= request_.rows_max && bytes <= request_.bytes_max;
+    const bool one_page = skip == 0 && pass.texts.size() <= request_.rows_max &&
+                          pass.text.size() <= request_.bytes_max;
     const Level& root = request_.query.root();
     const bool by_text = root.order_by.empty() && (!one_page || pass.choose_from_all);
     if (by_text && root.has_window() && !pass.choose_from_all) return false;
@@ -99,7 +87,10 @@ Status PageRun::advance(BlockingPass& pass) {
     if (!pass.request.query.reads_items() || pass.segment == pass.segments.size() ||
         pass.run.is_done()) {
         pass.finished = true;
-        return pass.run.finish(pass.arena, pass.rows);
+        json::Arena arena;
+        TRY_STATUS(pass.run.finish(arena, pass.rows));
+        pass.keep_rows();
+        return {};
     }
     const Segment& segment = pass.segments[pass.segment];
     const auto next_segment = [&] {

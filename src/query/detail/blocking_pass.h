@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "json/write.h"
 #include "query/detail/position.h"
 #include "query/detail/segments.h"
 #include "query/page.h"
@@ -33,19 +34,21 @@ public:
     std::unique_ptr<CandidateReader> reader;
     uint64_t loaded = 0;            ///< items of the segment in progress …
     uint64_t fed = 0;               ///< … and those of them that went on
-    json::Arena arena;              ///< of the rows
-    std::vector<json::Value> rows;  ///< as they come
-    size_t kept_rows = 0;           ///< of them: copied into `arena`
+    std::vector<json::Value> rows;  ///< as they come, until keep_rows()
+    std::string text;               ///< of all kept rows, one behind the other
+    std::vector<size_t> ends;       ///< of each in it
     bool finished = false;
     bool settled = false;  ///< all rows are in `texts`, in the order in which they leave
     std::vector<std::string_view> texts;
-    std::string text_bytes;  ///< that they lie in
-    uint64_t emitted = 0;    ///< rows returned so far
+    uint64_t emitted = 0;  ///< rows returned so far
 
     /// Rows borrow from the item that made them, which goes with the next one.
     void keep_rows() {
-        for (; kept_rows < rows.size(); ++kept_rows)
-            rows[kept_rows] = json::copy_value(rows[kept_rows], arena);
+        for (const json::Value& row : rows) {
+            json::write(text, row, json::NumberForm::kCanonical);
+            ends.push_back(text.size());
+        }
+        rows.clear();
     }
 };
 

@@ -11,6 +11,7 @@
 #include "query/detail/docref_set.h"
 #include "query/detail/key_runs.h"
 #include "query/detail/page_run.h"
+#include "query/nodes.h"
 #include "storage/light_view.h"
 
 namespace orrery::query::detail {
@@ -339,7 +340,7 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
     const auto weight = static_cast<uint64_t>(std::max<int64_t>(count, 0));
     work_of(only.segment.partition).index_entries += weight;
     TRY_STATUS(
-        only.pass.run.feed_equal(Value::object({}), weight, true, only.arena, only.pass.rows));
+        only.pass.run.feed_equal(Value::object({}), {weight, true}, only.arena, only.pass.rows));
     only.pass.keep_rows();
     for (const std::string& docref : undecided) TRY_STATUS(feed_item_at(only, docref));
     return true;
@@ -390,11 +391,26 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
     }
     work_of(only.segment.partition).index_entries += count;
     TRY_STATUS(
-        only.pass.run.feed_equal(Value::object({}), count, true, only.arena, only.pass.rows));
+        only.pass.run.feed_equal(Value::object({}), {count, true}, only.arena, only.pass.rows));
     only.pass.keep_rows();
     for (const std::string& docref : undecided) TRY_STATUS(feed_item_at(only, docref));
     return true;
 }
+
+namespace {
+
+/// Whether each value of the path is a group.
+bool groups_by(const Level& level, const IndexPathSteps& path) {
+    if (level.group_keys.size() != 1 || level.sources.size() != 1) return false;
+    const auto* key = dynamic_cast<const SlotPathNode*>(level.group_keys[0]);
+    return key != nullptr && key->slot() == level.sources[0].slot &&
+           std::equal(path.begin(), path.end(), key->steps().begin(), key->steps().end(),
+                      [](const index::PathStep& a, const PathStep& b) {
+                          return b.kind == PathStep::Kind::kName && a.name == b.name;
+                      });
+}
+
+}  // namespace
 
 /// Everything depends on the value of one path: each distinct value is evaluated once.
 Result<bool> PageRun::feed_values(IndexOnly& only) {
@@ -421,16 +437,22 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
 
     PartitionWork& work = work_of(only.segment.partition);
     uint64_t seen = 0;  // items that have an entry, of those in the ranges
+    // Each value comes once from a run whose terms tell their values.
+    const bool whole_groups = run != nullptr && run->untold() == 0 &&
+                              only.pass.segments.size() == 1 &&
+                              groups_by(only.request.query.root(), path);
+    OneValueItem holder(path);
     const auto feed = [&](const Value& value, uint64_t weight) -> Status {
         only.arena.clear();
-        const Value item = item_with(path, value, only.arena);
+        const Value item = holder.with(value);
         bool holds = true;
         for (const Conjunct& conjunct : only.pass.filter.conjuncts)
             holds = holds && holds_for_value(only.request.query, only.request.parameters,
                                              *conjunct.node, path, value, only.arena);
         if (!holds) return {};
         work.index_entries += weight;
-        TRY_STATUS(only.pass.run.feed_equal(item, weight, true, only.arena, only.pass.rows));
+        TRY_STATUS(only.pass.run.feed_equal(item, {weight, true, whole_groups}, only.arena,
+                                            only.pass.rows));
         only.pass.keep_rows();
         return {};
     };
