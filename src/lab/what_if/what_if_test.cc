@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/rounds_test_support.h"
 #include "json/parse.h"
 #include "lab/what_if/jobs.h"
 #include "lab/what_if/sandbox.h"
@@ -18,6 +19,37 @@ double skew(const std::vector<double>& values) {
                           static_cast<double>(values.size()) / sum;
 }
 
+/// A replay makes the requests of ten seconds at least. Fewer of them meet as few tokens.
+constexpr int kPart = sized(1, 10);
+constexpr int64_t throughput(int64_t in_release) {
+    return in_release / kPart;
+}
+
+Workload demo(std::string_view name) {
+    Workload workload = demo_workload(name).value();
+    workload.operations_per_second /= kPart;
+    return workload;
+}
+
+/// A part of a workload: the last of the items that are there first, the first of the requests, all
+/// for items that there are, and the items that these create.
+Workload part_of(Workload workload, size_t loaded, size_t operations) {
+    const auto end = workload.items.begin() + static_cast<std::ptrdiff_t>(workload.loaded);
+    std::vector<std::string> items(end - static_cast<std::ptrdiff_t>(loaded), end);
+    workload.operations.resize(operations);
+    for (WorkloadOperation& operation : workload.operations) {
+        if (operation.kind == WorkloadOperation::Kind::kCreate) {
+            items.push_back(workload.items[operation.item]);
+            operation.item = items.size() - 1;
+        } else {
+            operation.item %= loaded;
+        }
+    }
+    workload.items = std::move(items);
+    workload.loaded = loaded;
+    return workload;
+}
+
 ReplayOutcome run(const Workload& workload, const std::vector<std::string>& key,
                   const Scale& scale) {
     auto outcome = replay(workload, key, scale, {});
@@ -26,13 +58,15 @@ ReplayOutcome run(const Workload& workload, const std::vector<std::string>& key,
 }
 
 TEST(WhatIf, CarTelemetryShowsWhatTheDocumentationSays) {
-    const auto workload = demo_workload("car-telemetry");
-    ASSERT_TRUE(workload.ok());
-    const Scale scale{.throughput = 30'000};
-    const ReplayOutcome month = run(*workload, {"/month"}, scale);
-    const ReplayOutcome device = run(*workload, {"/deviceId"}, scale);
-    const ReplayOutcome both = run(*workload, {"/deviceId", "/month"}, scale);
-    const ReplayOutcome model = run(*workload, {"/model"}, scale);
+    // An item for each car and month; requests are for the last three months.
+    constexpr int kCars = 400;
+    constexpr int kMonths = sized(12, 3);
+    const Workload workload = part_of(demo("car-telemetry"), kCars * kMonths, 4000);
+    const Scale scale{.throughput = throughput(30'000)};
+    const ReplayOutcome month = run(workload, {"/month"}, scale);
+    const ReplayOutcome device = run(workload, {"/deviceId"}, scale);
+    const ReplayOutcome both = run(workload, {"/deviceId", "/month"}, scale);
+    const ReplayOutcome model = run(workload, {"/model"}, scale);
     for (const auto* one : {&month, &device, &both, &model}) {
         EXPECT_TRUE(one->ran) << one->why_not;
         EXPECT_EQ(one->failed, 0) << one->failure;
@@ -46,9 +80,9 @@ TEST(WhatIf, CarTelemetryShowsWhatTheDocumentationSays) {
     EXPECT_LT(skew(device.partition_ru), 2);
     EXPECT_LT(device.refused, month.refused);
     EXPECT_LT(device.ranges_per_query, model.ranges_per_query);
-    EXPECT_EQ(device.logical_partitions, 400);
-    EXPECT_EQ(month.logical_partitions, 12);
-    EXPECT_EQ(both.logical_partitions, 4800);
+    EXPECT_EQ(device.logical_partitions, kCars);
+    EXPECT_EQ(month.logical_partitions, kMonths);
+    EXPECT_EQ(both.logical_partitions, kCars * kMonths);
     // A month of everything is more than one value may hold.
     EXPECT_GT(month.largest_key_bytes, 20.0 * (1ULL << 30));
     EXPECT_LT(both.largest_key_bytes, 1.0 * (1ULL << 30));
@@ -56,23 +90,21 @@ TEST(WhatIf, CarTelemetryShowsWhatTheDocumentationSays) {
 }
 
 TEST(WhatIf, TheWhaleSpreadsWithASecondLevel) {
-    const auto workload = demo_workload("multi-tenant");
-    ASSERT_TRUE(workload.ok());
-    const Scale scale{.throughput = 20'000};
-    const ReplayOutcome tenant = run(*workload, {"/tenantId"}, scale);
-    const ReplayOutcome user = run(*workload, {"/tenantId", "/userId"}, scale);
+    const Workload workload = part_of(demo("multi-tenant"), rounds(4000u), 4000);
+    const Scale scale{.throughput = throughput(20'000)};
+    const ReplayOutcome tenant = run(workload, {"/tenantId"}, scale);
+    const ReplayOutcome user = run(workload, {"/tenantId", "/userId"}, scale);
     EXPECT_GT(tenant.largest_key_share, 0.4);
     EXPECT_LT(user.largest_key_share, 0.05);
     EXPECT_EQ(tenant.largest_key, R"(["tenant-000"])");
 }
 
 TEST(WhatIf, TheSameEveryTime) {
-    auto workload = demo_workload("multi-tenant");
-    ASSERT_TRUE(workload.ok());
-    workload->operations.resize(500);
-    const Scale scale{.throughput = 2000};
-    const ReplayOutcome a = run(*workload, {"/tenantId"}, scale);
-    const ReplayOutcome b = run(*workload, {"/tenantId"}, scale);
+    const Workload workload = part_of(demo("multi-tenant"), rounds(4000u), 500);
+    const Scale scale{.throughput = sized(2000, 400)};
+    const ReplayOutcome a = run(workload, {"/tenantId"}, scale);
+    const ReplayOutcome b = run(workload, {"/tenantId"}, scale);
+    EXPECT_GT(a.refused, 0);
     EXPECT_EQ(a.ru, b.ru);
     EXPECT_EQ(a.refused, b.refused);
     EXPECT_EQ(a.wait_p99_ms, b.wait_p99_ms);
@@ -80,11 +112,10 @@ TEST(WhatIf, TheSameEveryTime) {
 }
 
 TEST(WhatIf, TrafficAndThroughputDecideAboutRefusals) {
-    auto workload = demo_workload("multi-tenant");
-    ASSERT_TRUE(workload.ok());
-    workload->operations.resize(500);
-    EXPECT_EQ(run(*workload, {"/tenantId"}, {.traffic = 0.01, .throughput = 20'000}).refused, 0);
-    EXPECT_GT(run(*workload, {"/tenantId"}, {.traffic = 4, .throughput = 20'000}).refused, 0);
+    const Workload workload = part_of(demo("multi-tenant"), rounds(4000u), 500);
+    const int64_t ru = throughput(20'000);
+    EXPECT_EQ(run(workload, {"/tenantId"}, {.traffic = 0.01, .throughput = ru}).refused, 0);
+    EXPECT_GT(run(workload, {"/tenantId"}, {.traffic = 4, .throughput = ru}).refused, 0);
 }
 
 Result<Workload> read(const std::string& text) {
