@@ -377,8 +377,8 @@ void run_line(const Options& options, const QueryLine& line, bool within_key) {
         "\"rows_per_second\":{:.0f},\"rows\":{:.1f},\"p50_us\":{},\"p99_us\":{},\"server_cpu_us\":{"
         ":.1f},"
         "\"check\":\"{}\"}}\n",
-        options.postgres() ? "postgresql" : "orrery", line.name, scope_name(within_key),
-        all.size(), measured.errors, count / seconds, rows / seconds, rows / count, percentile(0.5),
+        options.postgres() ? "postgresql" : "orrery", line.name, scope_name(within_key), all.size(),
+        measured.errors, count / seconds, rows / seconds, rows / count, percentile(0.5),
         percentile(0.99), cpu * 1e6 / count, check);
     std::fflush(stdout);
 }

@@ -45,8 +45,7 @@ public:
         // Lists of fewer entries take more memory than they are worth: there are many such terms.
         if (term_bytes_ > 0 && steps_ >= kListedEntriesMin)
             database_.posting_lists().note_walk(
-                std::string_view(source_->lower).substr(0, term_bytes_),
-                kSearchEntries + steps_);
+                std::string_view(source_->lower).substr(0, term_bytes_), kSearchEntries + steps_);
         if (pooled_ && source_ != nullptr && iterator_->status().ok())
             database_.iterators().give_back(std::move(source_));
     }

@@ -238,8 +238,8 @@ Result<std::shared_ptr<const TermColumn>> ViewImpl::make_column(std::string_view
     const size_t bytes_max = columns.column_bytes_max();
     auto column = std::make_shared<TermColumn>();
     const std::string end = prefix_successor(path);
-    const auto disk = make_disk_cursor(
-        shared_from_this(), {Family::kIndex, path, end, Direction::kForward, nullptr});
+    const auto disk = make_disk_cursor(shared_from_this(),
+                                       {Family::kIndex, path, end, Direction::kForward, nullptr});
     std::string term;
     uint64_t count = 0;
     bool partial = false;
