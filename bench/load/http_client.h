@@ -14,11 +14,12 @@ namespace orrery::bench {
 /// Points into the client that received it, until its next request.
 struct HttpAnswer {
     int status = 0;
-    std::string_view head;
     std::string_view body;
-    /// The value of a header; empty: absent.
-    std::string_view header(std::string_view name) const;
+    std::string_view item_count;    ///< x-ms-item-count; empty: absent
+    std::string_view continuation;  ///< x-ms-continuation; empty: absent
 };
+
+uint64_t parse_number(std::string_view digits);
 
 /// One signed keep-alive connection that waits for each answer. Owned by one thread.
 class HttpClient {

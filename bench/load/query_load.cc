@@ -126,9 +126,9 @@ public:
             if (answer.status != 200)
                 throw std::runtime_error(
                     fmt::format("HTTP {}: {}", answer.status, answer.body.substr(0, 500)));
-            outcome.rows += std::stoull(std::string(answer.header("x-ms-item-count")));
+            outcome.rows += parse_number(answer.item_count);
             if (outcome.first.empty()) outcome.first = first_number(answer.body);
-            continuation = answer.header("x-ms-continuation");
+            continuation = answer.continuation;
             if (continuation.empty()) return outcome;
         }
     }

@@ -30,6 +30,9 @@ inline uint32_t load_u32_be(const char* in) {
     std::memcpy(&v, in, 4);
     return __builtin_bswap32(v);
 }
+inline void store_u64_le(char* out, uint64_t v) {
+    std::memcpy(out, &v, 8);
+}
 inline uint64_t load_u64_le(const char* in) {
     uint64_t v;
     std::memcpy(&v, in, 8);

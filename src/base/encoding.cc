@@ -9,6 +9,9 @@ namespace {
 constexpr std::string_view kBase64Alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+constexpr std::string_view kRidAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
+
 constexpr std::array<int8_t, 256> make_base64_values() {
     std::array<int8_t, 256> values{};
     for (auto& v : values) v = -1;
@@ -25,6 +28,28 @@ int hex_value(char c) {
     return -1;
 }
 
+/// Three bytes are four characters; every answer has several rids, so each is written in one go.
+void encode_to(char* out, std::string_view bytes, std::string_view alphabet) {
+    const char* const letters = alphabet.data();
+    const auto* in = reinterpret_cast<const uint8_t*>(bytes.data());
+    size_t left = bytes.size();
+    for (; left >= 3; left -= 3, in += 3, out += 4) {
+        const uint32_t v = static_cast<uint32_t>(in[0]) << 16 | static_cast<uint32_t>(in[1]) << 8 |
+                           static_cast<uint32_t>(in[2]);
+        out[0] = letters[v >> 18];
+        out[1] = letters[(v >> 12) & 63];
+        out[2] = letters[(v >> 6) & 63];
+        out[3] = letters[v & 63];
+    }
+    if (left == 0) return;
+    const uint32_t v =
+        static_cast<uint32_t>(in[0]) << 16 | (left == 2 ? static_cast<uint32_t>(in[1]) << 8 : 0U);
+    out[0] = letters[v >> 18];
+    out[1] = letters[(v >> 12) & 63];
+    out[2] = left == 2 ? letters[(v >> 6) & 63] : '=';
+    out[3] = '=';
+}
+
 char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
@@ -32,18 +57,7 @@ char lower(char c) {
 }  // namespace
 
 void base64_encode_to(char* out, std::string_view bytes) {
-    size_t i = 0;
-    const auto at = [&](size_t k) { return static_cast<uint32_t>(static_cast<uint8_t>(bytes[k])); };
-    const auto put = [&](uint32_t v, int characters) {
-        for (int k = 0, shift = 18; k < 4; ++k, shift -= 6)
-            *out++ = k < characters ? kBase64Alphabet[(v >> shift) & 63] : '=';
-    };
-    for (; i + 3 <= bytes.size(); i += 3) put(at(i) << 16 | at(i + 1) << 8 | at(i + 2), 4);
-    if (const size_t rest = bytes.size() - i; rest == 1) {
-        put(at(i) << 16, 2);
-    } else if (rest == 2) {
-        put(at(i) << 16 | at(i + 1) << 8, 3);
-    }
+    encode_to(out, bytes, kBase64Alphabet);
 }
 
 std::string base64_encode(std::string_view bytes) {
@@ -76,10 +90,13 @@ std::optional<std::string> base64_decode(std::string_view text) {
 }
 
 std::string rid_encode(std::string_view bytes) {
-    std::string out = base64_encode(bytes);
-    for (char& c : out)
-        if (c == '/') c = '-';
+    std::string out(base64_size(bytes.size()), '\0');
+    rid_encode_to(out.data(), bytes);
     return out;
+}
+
+void rid_encode_to(char* out, std::string_view bytes) {
+    encode_to(out, bytes, kRidAlphabet);
 }
 
 std::optional<std::string> rid_decode(std::string_view text) {

@@ -18,6 +18,8 @@ std::optional<std::string> base64_decode(std::string_view text);
 
 /// The alphabet of `_rid`s: base64 with '/' replaced by '-'.
 std::string rid_encode(std::string_view bytes);
+/// Writes base64_size(bytes.size()) characters.
+void rid_encode_to(char* out, std::string_view bytes);
 std::optional<std::string> rid_decode(std::string_view text);
 
 std::string hex_encode_upper(std::string_view bytes);

@@ -30,15 +30,37 @@ uint64_t random_u64() {
     return z ^ (z >> 31);
 }
 
-std::string guid_text(const std::array<uint8_t, 16>& bytes) {
+namespace {
+
+constexpr std::array<std::array<char, 2>, 256> make_hex_pairs() {
     constexpr char digits[] = "0123456789abcdef";
-    std::string out(36, '-');
-    char* at = out.data();
-    for (size_t i = 0; i < bytes.size(); ++i) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) ++at;
-        *at++ = digits[bytes[i] >> 4];
-        *at++ = digits[bytes[i] & 15];
-    }
+    std::array<std::array<char, 2>, 256> pairs{};
+    for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = {digits[i >> 4], digits[i & 15]};
+    return pairs;
+}
+constexpr auto kHexPairs = make_hex_pairs();
+
+}  // namespace
+
+void guid_text_to(char* out, const std::array<uint8_t, 16>& bytes) {
+    const auto put = [&](size_t first, size_t end) {
+        for (size_t i = first; i < end; ++i, out += 2)
+            std::memcpy(out, kHexPairs[bytes[i]].data(), 2);
+    };
+    put(0, 4);
+    *out++ = '-';
+    put(4, 6);
+    *out++ = '-';
+    put(6, 8);
+    *out++ = '-';
+    put(8, 10);
+    *out++ = '-';
+    put(10, 16);
+}
+
+std::string guid_text(const std::array<uint8_t, 16>& bytes) {
+    std::string out(kGuidChars, '\0');
+    guid_text_to(out.data(), bytes);
     return out;
 }
 

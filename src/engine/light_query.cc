@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <functional>
 
 #include "base/errors.h"
@@ -20,19 +19,10 @@ namespace {
 constexpr uint64_t kSteps = 1000;
 constexpr size_t kTextBytesMax = 4096;
 
-/// Each item is looked at once, without calling anybody.
+/// Each item is looked at once, without calling anybody: subqueries may go through an array as
+/// often as it has elements.
 bool is_light(const query::CompiledQuery& compiled) {
-    const auto& sources = compiled.root().sources;
-    if (compiled.has_udf() || sources.size() != 1 || sources[0].query != nullptr) return false;
-    // Subqueries may go through an array as often as it has elements.
-    constexpr std::string_view kWord = "SELECT";
-    const std::string_view text = compiled.text();
-    const auto same = [](char a, char b) {
-        return std::toupper(static_cast<unsigned char>(a)) == b;
-    };
-    const auto first = std::search(text.begin(), text.end(), kWord.begin(), kWord.end(), same);
-    return first == text.end() ||
-           std::search(first + 1, text.end(), kWord.begin(), kWord.end(), same) == text.end();
+    return !compiled.has_udf() && !compiled.has_subquery() && compiled.root().sources.size() == 1;
 }
 
 /// Remembers by text which queries went beyond the budget: the next runs need not try, twice as

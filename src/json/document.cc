@@ -90,31 +90,27 @@ int64_t document_ts(std::string_view bytes) {
 }
 
 std::string etag_text(uint64_t etag_nonce, uint64_t lsn) {
+    std::string out(kEtagChars, '\0');
+    etag_text_to(out.data(), etag_nonce, lsn);
+    return out;
+}
+
+void etag_text_to(char* out, uint64_t etag_nonce, uint64_t lsn) {
     std::array<uint8_t, 16> bytes;
     store_u64_be(reinterpret_cast<char*>(bytes.data()), etag_nonce);
     store_u64_be(reinterpret_cast<char*>(bytes.data()) + 8, lsn);
-    return guid_text(bytes);
+    guid_text_to(out, bytes);
 }
 
-void append_item(std::string& out, std::string_view text, const SystemProperties& system) {
+void append_item(std::string& out, std::string_view text, std::string_view members) {
     DCHECK(text.size() >= 2 && text.front() == '{' && text.back() == '}');
-    constexpr size_t kNamesAndNumbers = 150;
-    const size_t needed = out.size() + text.size() + system.rid.size() + system.self.size() +
-                          system.etag.size() + kNamesAndNumbers;
+    DCHECK(!members.empty());
+    const size_t needed = out.size() + text.size() + members.size() + 1;
     // Many items are appended to one page: growth must stay geometric.
     if (needed > out.capacity()) out.reserve(std::max(needed, out.capacity() * 2));
     out.append(text.substr(0, text.size() - 1));
     if (text.size() > 2) out.push_back(',');
-    // The values are the server's own and need no escapes.
-    out.append("\"_rid\":\"").append(system.rid);
-    out.append("\",\"_self\":\"").append(system.self);
-    out.append("\",\"_etag\":\"\\\"").append(system.etag);
-    out.append("\\\"\",\"_attachments\":\"attachments/\",\"_ts\":");
-    write_number(out, system.ts);
-    if (system.lsn.has_value()) {
-        out.append(",\"_lsn\":");
-        out.append(std::to_string(*system.lsn));
-    }
+    out.append(members);
     out.push_back('}');
 }
 

@@ -36,15 +36,12 @@ int64_t document_ts(std::string_view bytes);
 /// The GUID-like etag text without quotes, from nonce and LSN.
 std::string etag_text(uint64_t etag_nonce, uint64_t lsn);
 
-/// Appends the item as clients see it: the text's members, then
-/// _rid, _self, _etag, _attachments, _ts (and _lsn when given).
-struct SystemProperties {
-    std::string_view rid;
-    std::string_view self;
-    std::string_view etag;  ///< without quotes
-    int64_t ts = 0;
-    std::optional<uint64_t> lsn;
-};
-void append_item(std::string& out, std::string_view text, const SystemProperties& system);
+constexpr size_t kEtagChars = 36;
+/// Writes kEtagChars characters.
+void etag_text_to(char* out, uint64_t etag_nonce, uint64_t lsn);
+
+/// Appends an object: the members of the object `text`, then `members`, which are JSON members
+/// without braces, at least one.
+void append_item(std::string& out, std::string_view text, std::string_view members);
 
 }  // namespace orrery::json

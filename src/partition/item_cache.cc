@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -109,10 +110,36 @@ struct ItemCache::Directory {
         std::mutex mutex;
         absl::flat_hash_map<uint64_t, Node*, Identity> entries;  // guarded by mutex
 
-        /// Null: not here. Under the lock.
+        // All of these under the lock.
+
+        /// Null: not here.
         Node* find(uint64_t hash) const {
             const auto found = entries.find(hash);
             return found == entries.end() ? nullptr : found->second;
+        }
+        /// expect_node() of this hash comes soon.
+        void expect(uint64_t hash) { entries.prefetch(hash); }
+        /// expect_document() of this hash comes soon.
+        void expect_node(uint64_t hash) const { __builtin_prefetch(find(hash), 1); }
+        /// version() of this hash comes soon.
+        void expect_document(uint64_t hash) const {
+            // Its counter of references lies before it.
+            if (const Node* node = find(hash)) {
+                const auto* document = reinterpret_cast<const char*>(node->document.get());
+                __builtin_prefetch(document - 8, 1);
+                __builtin_prefetch(document + sizeof(std::string) - 1);
+            }
+        }
+        /// The entry's document if it is that of the docref, as the commit left it; else null.
+        std::shared_ptr<const std::string> version(uint64_t hash, storage::PartitionId partition,
+                                                   const storage::Docref& docref,
+                                                   uint64_t commit) const {
+            Node* const node = find(hash);
+            if (node == nullptr || node->docref != docref || node->partition != partition ||
+                node->commit > commit)
+                return nullptr;
+            node->visited.store(true, std::memory_order_relaxed);
+            return node->document;
         }
     };
     std::array<Part, kShardCount> parts;
@@ -121,54 +148,21 @@ struct ItemCache::Directory {
     std::array<std::atomic<uint64_t>, kMissedBits / 64> missed{};
     std::atomic<uint64_t> missed_count{0};
 
-    Part& part(uint64_t hash) { return parts[hash >> (64 - kShardBits)]; }
+    /// The items of one key are in one part: whoever wants several of them takes one lock.
+    Part& part(const storage::Docref& docref) {
+        constexpr uint64_t kSpread = 0x9E3779B97F4A7C15ULL;
+        return parts[(load_u64_be(docref.bytes().data()) * kSpread) >> (64 - kShardBits)];
+    }
     void add(Node& node) {
-        const uint64_t hash = node.docref_hash();
-        Part& at = part(hash);
+        Part& at = part(node.docref);
         const std::lock_guard lock(at.mutex);
-        at.entries[hash] = &node;
+        at.entries[node.docref_hash()] = &node;
     }
     void remove(const Node& node) {
-        const uint64_t hash = node.docref_hash();
-        Part& at = part(hash);
+        Part& at = part(node.docref);
         const std::lock_guard lock(at.mutex);
-        const auto found = at.entries.find(hash);
+        const auto found = at.entries.find(node.docref_hash());
         if (found != at.entries.end() && found->second == &node) at.entries.erase(found);
-    }
-    /// expect_node() of this hash comes soon.
-    void expect(uint64_t hash) {
-        Part& at = part(hash);
-        const std::lock_guard lock(at.mutex);
-        at.entries.prefetch(hash);
-    }
-    /// expect_document() of this hash comes soon.
-    void expect_node(uint64_t hash) {
-        Part& at = part(hash);
-        const std::lock_guard lock(at.mutex);
-        __builtin_prefetch(at.find(hash), 1);
-    }
-    /// version() of this hash comes soon.
-    void expect_document(uint64_t hash) {
-        Part& at = part(hash);
-        const std::lock_guard lock(at.mutex);
-        // Its counter of references lies before it.
-        if (const Node* node = at.find(hash)) {
-            const auto* document = reinterpret_cast<const char*>(node->document.get());
-            __builtin_prefetch(document - 8, 1);
-            __builtin_prefetch(document + sizeof(std::string) - 1);
-        }
-    }
-    /// The entry's document if it is that of the docref, as the commit left it; else null.
-    std::shared_ptr<const std::string> version(uint64_t hash, storage::PartitionId partition,
-                                               const storage::Docref& docref, uint64_t commit) {
-        Part& at = part(hash);
-        const std::lock_guard lock(at.mutex);
-        Node* const node = at.find(hash);
-        if (node == nullptr || node->docref != docref || node->partition != partition ||
-            node->commit > commit)
-            return nullptr;
-        node->visited.store(true, std::memory_order_relaxed);
-        return node->document;
     }
 };
 
@@ -292,21 +286,38 @@ void ItemCache::find_versions(storage::PartitionId partition,
                               std::span<const storage::Docref> docrefs, uint64_t commit,
                               std::span<std::shared_ptr<const std::string>> out) {
     // Each step asks for the memory that the next one needs, for all of a group, so that the group
-    // waits once and not each item for itself. Between steps no lock is held: every step finds
-    // again what it uses, and an address that is merely asked for may be stale.
+    // waits once and not each item for itself. Neighbours in one part share its lock; between two
+    // steps it may have been given up, so every step finds again what it uses, and an address that
+    // is merely asked for may be stale.
     constexpr size_t kGroup = 16;
     constexpr size_t kExpectedBytes = 512;  // of a document; the rest follows by itself
     std::array<uint64_t, kGroup> hashes;
+    std::array<Directory::Part*, kGroup> parts;
+    std::unique_lock<std::mutex> lock;
     for (; !docrefs.empty(); docrefs = docrefs.subspan(std::min(kGroup, docrefs.size()))) {
         const size_t count = std::min(kGroup, docrefs.size());
-        for (size_t i = 0; i < count; ++i) hashes[i] = docref_hash(partition, docrefs[i]);
-        if (count > 1) {
-            for (size_t i = 0; i < count; ++i) directory_->expect(hashes[i]);
-            for (size_t i = 0; i < count; ++i) directory_->expect_node(hashes[i]);
-            for (size_t i = 0; i < count; ++i) directory_->expect_document(hashes[i]);
+        for (size_t i = 0; i < count; ++i) {
+            hashes[i] = docref_hash(partition, docrefs[i]);
+            parts[i] = &directory_->part(docrefs[i]);
         }
-        for (size_t i = 0; i < count; ++i)
-            out[i] = directory_->version(hashes[i], partition, docrefs[i], commit);
+        const auto each = [&](const auto& step) {
+            for (size_t i = 0; i < count; ++i) {
+                if (lock.mutex() != &parts[i]->mutex) {
+                    if (lock.owns_lock()) lock.unlock();  // never two at once
+                    lock = std::unique_lock(parts[i]->mutex);
+                }
+                step(i);
+            }
+        };
+        if (count > 1) {
+            each([&](size_t i) { parts[i]->expect(hashes[i]); });
+            each([&](size_t i) { parts[i]->expect_node(hashes[i]); });
+            each([&](size_t i) { parts[i]->expect_document(hashes[i]); });
+        }
+        each([&](size_t i) {
+            out[i] = parts[i]->version(hashes[i], partition, docrefs[i], commit);
+        });
+        lock = {};
         for (size_t i = 0; i < count; ++i) {
             if (out[i] == nullptr) continue;
             const size_t bytes = std::min(out[i]->size(), kExpectedBytes);

@@ -32,9 +32,15 @@ struct Identity {
     size_t operator()(uint64_t hash) const { return hash; }
 };
 
+/// Of the EPK, so many bytes begin its docrefs.
+constexpr size_t kDocrefPrefixBytes = 8;
+/// Keys that are noted to be alone, per shard; more are forgotten all at once.
+constexpr size_t kAloneMax = 8192;
+
 uint64_t hash_of(const KeyRunCache::Key& key) {
     static const SipKey process_key{random_u64(), random_u64()};
-    return siphash({process_key.k0 ^ key.partition, process_key.k1}, key.epk);
+    return siphash({process_key.k0 ^ key.partition, process_key.k1},
+                   key.epk.substr(0, kDocrefPrefixBytes));
 }
 
 /// Path hashes are keyed already.
@@ -61,6 +67,13 @@ struct Slot {
     uint32_t locks = 0;
 };
 
+/// A key with whose docrefs no others begin, as of a commit.
+struct Alone {
+    storage::PartitionId partition = 0;
+    std::string epk;
+    uint64_t commit = 0;
+};
+
 }  // namespace
 
 /// One lock, one hash table, one queue: the least recently used run leaves first.
@@ -72,6 +85,7 @@ struct KeyRunCache::Shard {
     absl::flat_hash_map<uint64_t, Queue::iterator, Identity> table;
     std::array<Slot, kSlotsPerShard> slots;
     absl::flat_hash_set<uint64_t, Identity> offered;
+    absl::flat_hash_map<uint64_t, Alone, Identity> alone;
     absl::flat_hash_set<storage::PartitionId> erased;
     uint64_t bytes = 0;
     uint64_t bytes_max = 0;
@@ -141,6 +155,28 @@ void KeyRunCache::offer(const Key& key, uint64_t commit, index::KeyRunPtr run) {
     bytes_.fetch_add(size - freed, std::memory_order_relaxed);
 }
 
+bool KeyRunCache::is_alone(const Key& key, uint64_t commit) {
+    const uint64_t hash = hash_of(key);
+    Shard& shard = shard_of(hash);
+    const std::lock_guard lock(shard.mutex);
+    const auto found = shard.alone.find(hash);
+    if (found == shard.alone.end()) return false;
+    const Alone& alone = found->second;
+    const Slot& slot = shard.slot(hash);
+    return alone.partition == key.partition && alone.epk == key.epk && slot.locks == 0 &&
+           slot.commit <= std::min(alone.commit, commit);
+}
+
+void KeyRunCache::note_alone(const Key& key, uint64_t commit) {
+    const uint64_t hash = hash_of(key);
+    Shard& shard = shard_of(hash);
+    const std::lock_guard lock(shard.mutex);
+    const Slot& slot = shard.slot(hash);
+    if (slot.locks != 0 || slot.commit > commit || shard.erased.contains(key.partition)) return;
+    if (shard.alone.size() >= kAloneMax) shard.alone.clear();
+    shard.alone[hash] = {key.partition, std::string(key.epk), commit};
+}
+
 void KeyRunCache::lock(const Key& key) {
     const uint64_t hash = hash_of(key);
     Shard& shard = shard_of(hash);
@@ -163,6 +199,8 @@ void KeyRunCache::erase_partition(storage::PartitionId partition) {
         Shard& shard = shards_[i];
         const std::lock_guard lock(shard.mutex);
         shard.erased.insert(partition);
+        absl::erase_if(shard.alone,
+                       [&](const auto& one) { return one.second.partition == partition; });
         for (auto node = shard.queue.begin(); node != shard.queue.end();) {
             const auto next = std::next(node);
             if (node->partition == partition)

@@ -18,7 +18,8 @@ namespace orrery::partition {
 /// commit V only if no commit above min(B, V) has touched the key. The committer locks the key
 /// before it writes, so that nobody who has the new view can find the key unlocked before the
 /// commit's number stands there. Keys that share a slot share these marks, which costs a run at
-/// most.
+/// most; keys whose docrefs begin alike always do, so that what is noted of one ends with a write
+/// of the other.
 class KeyRunCache {
 public:
     explicit KeyRunCache(uint64_t bytes_max);
@@ -37,6 +38,12 @@ public:
     /// the second time on that one is offered, so that keys which are asked for once displace
     /// nothing; loses against what was committed after the view.
     void offer(const Key& key, uint64_t commit, index::KeyRunPtr run);
+
+    /// Whether it was noted, for the view of this commit number too, that no other key's docrefs
+    /// begin as this key's do.
+    bool is_alone(const Key& key, uint64_t commit);
+    /// It is so in the view of this commit number.
+    void note_alone(const Key& key, uint64_t commit);
 
     /// Committer: no run of the key is given away from here ...
     void lock(const Key& key);

@@ -117,5 +117,31 @@ TEST(KeyRunCache, ForgetsPartitions) {
     EXPECT_EQ(cache.find(kKey, kPath, 1), nullptr);
 }
 
+TEST(KeyRunCache, RemembersWhichKeysAreAloneUntilOneThatBeginsAlikeIsWritten) {
+    KeyRunCache cache(1 << 20);
+    const KeyRunCache::Key one{1, "12345678one"};
+    const KeyRunCache::Key alike{1, "12345678two"};
+    EXPECT_FALSE(cache.is_alone(one, 5));
+    cache.note_alone(one, 5);
+    EXPECT_TRUE(cache.is_alone(one, 5));
+    EXPECT_TRUE(cache.is_alone(one, 4));  // nothing has changed between the two
+    EXPECT_TRUE(cache.is_alone(one, 9));
+    EXPECT_FALSE(cache.is_alone(alike, 5));
+    EXPECT_FALSE(cache.is_alone({2, "12345678one"}, 5));
+    cache.lock(alike);
+    EXPECT_FALSE(cache.is_alone(one, 9));
+    cache.note_alone(one, 5);  // too late
+    cache.unlock(alike, 10);
+    EXPECT_FALSE(cache.is_alone(one, 9));
+    EXPECT_FALSE(cache.is_alone(one, 10));
+    cache.note_alone(one, 9);  // of a view before the write
+    EXPECT_FALSE(cache.is_alone(one, 10));
+    cache.note_alone(alike, 10);
+    EXPECT_TRUE(cache.is_alone(alike, 11));
+    EXPECT_FALSE(cache.is_alone(alike, 9));
+    cache.erase_partition(1);
+    EXPECT_FALSE(cache.is_alone(alike, 11));
+}
+
 }  // namespace
 }  // namespace orrery::partition

@@ -147,6 +147,11 @@ public:
         const storage::View& view, std::string_view epk,
         const std::vector<std::vector<index::PathStep>>& paths) const = 0;
 
+    /// Whether one EPK alone has the docref prefix of `epk`: then what lies between the docrefs
+    /// that begin with it is its own. Keys of one level.
+    virtual Result<bool> owns_docref_prefix(const storage::View& view,
+                                            std::string_view epk) const = 0;
+
     /// Executes a transaction. `done` is called once, on any thread (also on the caller's). Cheap
     /// preparation (a create) runs on the caller's thread; what needs the disk moves to the
     /// workers.

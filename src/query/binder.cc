@@ -41,7 +41,10 @@ Result<std::shared_ptr<const CompiledQuery>> compile_syntax(std::unique_ptr<Synt
 
 const Level* Binder::query(const ast::Query& q, const Scope* outer, Place place, bool root_driven,
                            uint64_t& weight) {
-    if (place != Place::kTop) refuse_in_subquery(q);
+    if (place != Place::kTop) {
+        query_.has_subquery_ = true;
+        refuse_in_subquery(q);
+    }
     auto* level = new (arena().allocate(sizeof(Level), alignof(Level))) Level();
     level->syntax = &q;
     Scope scope;

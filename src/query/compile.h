@@ -74,6 +74,7 @@ public:
     /// Every row is an unchanged item (SELECT *, SELECT VALUE c), whose bytes can be copied.
     bool returns_whole_item() const { return returns_whole_item_; }
     bool has_udf() const { return has_udf_; }
+    bool has_subquery() const { return has_subquery_; }
     /// Valid, but it uses what this server does not carry out: 400 for whoever runs it.
     Status check_runnable() const { return refusal_ ? Status(*refusal_) : Status(); }
     /// An aggregate inside a larger expression of the SELECT clause: `SUM(c.a) / 2`.
@@ -96,6 +97,7 @@ private:
     uint32_t slot_count_ = 1;
     bool returns_whole_item_ = false;
     bool has_udf_ = false;
+    bool has_subquery_ = false;
     bool composes_aggregates_ = false;
     std::optional<Error> refusal_;
     std::string_view item_alias_;

@@ -305,6 +305,7 @@ Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condi
 }
 
 Status ConditionProbe::count_to(uint64_t cap) {
+    constexpr uint64_t kRoomAtFirst = 16;
     if (known_ || count_ >= cap) return {};
     if (condition_.kind != Condition::Kind::kTerms) {
         TRY(count_, count_entries(reader_, condition_, cap));
@@ -315,6 +316,7 @@ Status ConditionProbe::count_to(uint64_t cap) {
         const std::string_view term =
             from_.empty() ? "" : std::string_view(condition_.ranges[0].begin);
         entries_.emplace(reader_, condition_, term, from_);
+        read_.reserve(std::min<uint64_t>(cap, kRoomAtFirst));
     }
     while (count_ < cap) {
         if (!entries_->next()) {

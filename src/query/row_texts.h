@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <string>
@@ -26,6 +27,14 @@ public:
     }
     void add(std::string_view row) {
         add_with([&](std::string& text) { text += row; });
+    }
+
+    /// So many rows of about so many bytes are to come.
+    void expect(size_t rows, size_t row_bytes) {
+        constexpr size_t kRoomMax = 256 * 1024;
+        constexpr size_t kBack = 64;  // what follows the last row
+        ends_.reserve(ends_.size() + std::min(rows, kRoomMax / sizeof(size_t)));
+        text_.reserve(text_.size() + std::min(rows * (row_bytes + 1) + kBack, kRoomMax));
     }
 
     size_t size() const { return ends_.size(); }

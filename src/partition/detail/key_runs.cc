@@ -54,4 +54,25 @@ Result<std::vector<index::KeyRunPtr>> PartitionImpl::build_key_runs(
     return out;
 }
 
+Result<bool> PartitionImpl::owns_docref_prefix(const storage::View& view,
+                                               std::string_view epk) const {
+    constexpr size_t kPrefixBytes = 8;
+    KeyRunCache& cache = deps_.cache.key_runs();
+    if (cache.is_alone({identity_.id, epk}, view.commit_number())) return true;
+    std::string begin = storage::keys::partition(identity_.id);
+    append_delimited(begin, epk.substr(0, kPrefixBytes));
+    begin.resize(begin.size() - 2);  // without the end mark
+    const auto cursor = view.scan(storage::Family::kIds, begin, prefix_successor(begin));
+    std::string own = storage::keys::partition(identity_.id);
+    append_delimited(own, epk);
+    if (cursor->valid()) {
+        if (!cursor->key().starts_with(own)) return false;
+        cursor->seek(prefix_successor(own));
+    }
+    if (cursor->valid()) return false;
+    TRY_STATUS(cursor->status());
+    cache.note_alone({identity_.id, epk}, view.commit_number());
+    return true;
+}
+
 }  // namespace orrery::partition::detail

@@ -47,6 +47,7 @@ public:
     Result<std::vector<index::KeyRunPtr>> build_key_runs(
         const storage::View& view, std::string_view epk,
         const std::vector<std::vector<index::PathStep>>& paths) const override;
+    Result<bool> owns_docref_prefix(const storage::View& view, std::string_view epk) const override;
     void execute(Transaction transaction, TransactionDone done) override;
     std::unique_ptr<StepTransaction> begin_steps(std::string_view epk,
                                                  storage::ViewPtr view) override;

@@ -57,25 +57,6 @@ Result<bool> expired_docrefs(const PageRequest& request, const partition::Partit
     return true;
 }
 
-/// Whether one EPK alone has the docref prefix of `epk`: then entries in its run are its own.
-Result<bool> owns_prefix(const PageRequest& request, storage::PartitionId partition,
-                         const std::string& epk) {
-    constexpr size_t kPrefixBytes = 8;
-    std::string begin = storage::keys::partition(partition);
-    append_delimited(begin, std::string_view(epk).substr(0, kPrefixBytes));
-    begin.resize(begin.size() - 2);  // without the end mark
-    const auto cursor = request.view->scan(storage::Family::kIds, begin, prefix_successor(begin));
-    std::string own = storage::keys::partition(partition);
-    append_delimited(own, epk);
-    if (cursor->valid()) {
-        if (!cursor->key().starts_with(own)) return false;
-        cursor->seek(prefix_successor(own));
-    }
-    if (cursor->valid()) return false;
-    TRY_STATUS(cursor->status());
-    return true;
-}
-
 std::vector<const Condition*> all_conditions(const Filter& filter, bool& all) {
     return filter.conditions([](const Condition&) { return true; }, all);
 }
@@ -159,7 +140,8 @@ Result<bool> PageRun::prepare_in_key(IndexOnly& only) {
     bool all = true;
     const auto conditions = all_conditions(only.pass.filter, all);
     const auto is_alone = [&] {
-        return owns_prefix(request, segment.scope.partition, *request.full_epk);
+        return request.partitions[segment.partition]->owns_docref_prefix(*request.view,
+                                                                         *request.full_epk);
     };
     std::vector<IndexPathSteps> paths;
     if (is_one_run(only)) {

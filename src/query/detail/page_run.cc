@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "base/errors.h"
 #include "index/terms.h"
@@ -16,6 +17,9 @@ using json::Value;
 using storage::Docref;
 
 namespace {
+
+/// About what the server adds to an item.
+constexpr size_t kSystemPropertiesBytes = 256;
 
 uint64_t count_of(const BoundCount& count, const Parameters& parameters, uint64_t otherwise) {
     switch (count.kind) {
@@ -311,6 +315,9 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     report.access = access.kind == Access::Kind::kScan ? "scan" : "index";
     report.detail = access.detail;
     const bool exact = access.exact;
+    uint64_t expected = exact && access.counted && request_.query.returns_whole_item()
+                            ? std::min<uint64_t>(access.estimate, request_.rows_max)
+                            : 0;
     const uint64_t path = by_terms ? access.terms->entries_hash(request_.settings->path_key) : 0;
     CandidateReader reader(request_, segment, std::move(access), resumed ? &resume : nullptr);
     work_of(segment.partition);
@@ -341,6 +348,8 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
             resumed && candidate.docref.bytes() == resume.docref && candidate.term == resume.term;
         uint64_t rows_done = same ? resume.item_rows : 0;
         const Found found = exact && candidate.certain ? Found::kCertain : Found::kPerhaps;
+        if (const uint64_t rows = std::exchange(expected, 0); rows > 1)
+            answer_.rows.expect(rows, candidate.document.size() + kSystemPropertiesBytes);
         TRY(const Step step,
             take_item(candidate.document, candidate.docref, found, segment.partition, rows_done));
         ended = step != Step::kGoOn;

@@ -21,7 +21,7 @@ Status LoadedItem::load(const PageRequest& request, std::string_view bytes,
         return {};
     }
     if (!writer_) writer_.emplace(*request.settings);
-    const json::SystemProperties system = writer_->system(document_.header, docref);
+    const partition::SystemProperties system = writer_->system(document_.header, docref);
     const json::Member members[] = {
         {"_rid", Value::string(system.rid)},
         {"_self", Value::string(system.self)},

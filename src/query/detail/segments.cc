@@ -402,6 +402,8 @@ Result<bool> CandidateReader::each_scanned(size_t max, const Use& use) {
 Result<bool> CandidateReader::gather(size_t max) {
     const int64_t began = request_.clock.monotonic_us();
     batch_.clear();
+    constexpr size_t kRoomAtFirst = 16;
+    batch_.reserve(std::min(max, kRoomAtFirst));
     Candidate candidate;
     while (batch_.size() < max && next_docref(candidate)) batch_.push_back(candidate);
     if (!status_.ok()) return std::move(status_);
@@ -463,6 +465,7 @@ Result<bool> CandidateReader::each_neighbour(const Use& use) {
 Result<bool> CandidateReader::each_fetched(const Use& use) {
     const int64_t began = request_.clock.monotonic_us();
     docrefs_.clear();
+    docrefs_.reserve(batch_.size());
     for (const Candidate& candidate : batch_) docrefs_.push_back(candidate.docref);
     TRY_STATUS(documents_.read(request_, *request_.partitions[segment_.partition], docrefs_));
     load_us_ += request_.clock.monotonic_us() - began;

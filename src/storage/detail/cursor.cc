@@ -352,6 +352,7 @@ std::unique_ptr<Cursor> make_cursor(std::shared_ptr<const ViewImpl> view,
     if (range.family == Family::kIndex) disk = list_cursor(view, range);
     if (disk == nullptr) disk = std::make_unique<DiskCursor>(std::move(view), range);
     if (range.family != Family::kIndex) return disk;
+    if (runs.empty() && !may_meet_reserved(range)) return disk;
     auto merged = std::make_unique<IndexCursor>(std::move(disk), runs, range);
     if (merged->adds_nothing()) return merged->take_disk();
     return merged;

@@ -12,6 +12,8 @@
 namespace orrery::storage::detail {
 namespace {
 
+constexpr std::string_view kCacheKeyName = "orrery.postings";
+
 /// Steps through a term before its list is thought of; then after twice as many.
 constexpr uint64_t kStepsMin = 512;
 /// Beyond this nothing is tried any more: such terms have too many entries for a list.
@@ -103,10 +105,10 @@ size_t PostingList::lower_bound(std::string_view key, size_t from) const {
     const auto below = [&](size_t i) { return Rest(rest(i)) < wanted; };
     size_t low = from;     // what is before it is below
     size_t high = size();  // what is from here on is not
-    // What is sought is near more often than not.
+    // Whoever goes on from somewhere mostly seeks what is near.
     constexpr size_t kNear = 16;
     size_t step = 1;
-    for (size_t at = from; step <= kNear && at < high; at += step, step *= 2) {
+    for (size_t at = from; from > 0 && step <= kNear && at < high; at += step, step *= 2) {
         if (!below(at)) {
             high = at;
             break;
@@ -164,13 +166,25 @@ PostingLists::PostingLists(std::shared_ptr<rocksdb::Cache> cache)
       list_bytes_max_(std::min<size_t>(cache_->GetCapacity() / 64, size_t{8} << 20)) {}
 
 std::string PostingLists::cache_key(std::string_view prefix) const {
-    std::string key = "orrery.postings";
+    std::string key(kCacheKeyName);
     append_u64_be(key, id_);
     return key.append(prefix);
 }
 
 PostingListPtr PostingLists::find(std::string_view prefix, uint64_t table) {
-    rocksdb::Cache::Handle* const handle = cache_->Lookup(cache_key(prefix));
+    // The same as cache_key(), without an allocation for most terms.
+    std::array<char, 256> space;
+    constexpr size_t kNameBytes = kCacheKeyName.size();
+    const size_t size = kNameBytes + sizeof(id_) + prefix.size();
+    rocksdb::Cache::Handle* handle = nullptr;
+    if (size <= space.size()) {
+        std::memcpy(space.data(), kCacheKeyName.data(), kNameBytes);
+        store_u64_be(space.data() + kNameBytes, id_);
+        std::memcpy(space.data() + kNameBytes + sizeof(id_), prefix.data(), prefix.size());
+        handle = cache_->Lookup({space.data(), size});
+    } else {
+        handle = cache_->Lookup(cache_key(prefix));
+    }
     if (handle == nullptr) return nullptr;
     PostingListPtr found = *static_cast<const PostingListPtr*>(cache_->Value(handle));
     cache_->Release(handle);
