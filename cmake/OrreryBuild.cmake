@@ -2,7 +2,9 @@
 
 find_program(ORRERY_CCACHE ccache)
 if(ORRERY_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${ORRERY_CCACHE})
+    # Clones in other folders share what was compiled: paths inside the source count from its root.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${ORRERY_CCACHE})
 endif()
 find_program(ORRERY_MOLD mold)
 if(ORRERY_SANITIZE MATCHES thread)
