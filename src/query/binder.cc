@@ -248,7 +248,7 @@ Bound Binder::select_list(const ast::Query& q, Scope& scope) {
 // --- ORDER BY, TOP, OFFSET, LIMIT ---------------------------------------------------------------
 
 void Binder::order_by(const ast::Query& q, Scope& scope, Level& level) {
-    if (q.order_by_rank) return order_by_rank(q);
+    if (q.order_by_rank) return order_by_rank(q, scope);
     std::vector<BoundOrderKey> keys;
     for (const ast::OrderItem& item : q.order_by) keys.push_back(order_key(item, scope));
     level.order_by = keep(keys);
@@ -259,8 +259,10 @@ BoundOrderKey Binder::order_key(const ast::OrderItem& item, Scope& scope) {
     key.descending = item.direction == ast::Direction::kDescending;
     key.node = nothing().node;
     const Expr& e = *item.expr;
-    if (e.kind == ExprKind::kCall && equals_ignore_case(e.name, "VECTORDISTANCE")) {
-        expr(e, scope);
+    const FunctionSpec* function = e.kind == ExprKind::kCall ? find_function(e.name) : nullptr;
+    if (function != nullptr &&
+        (function->family == FunctionFamily::kVector || function->name == "_FULLTEXTSCORE")) {
+        key.node = expr(e, scope).node;
         return key;
     }
     const Expr* base = e.kind == ExprKind::kPath ? e.args[0] : &e;
@@ -290,7 +292,7 @@ BoundOrderKey Binder::order_key(const ast::OrderItem& item, Scope& scope) {
     return key;
 }
 
-void Binder::order_by_rank(const ast::Query& q) {
+void Binder::order_by_rank(const ast::Query& q, Scope& scope) {
     if (q.sources.size() > 1)
         diagnostics_->add("SC2224", q.sources[1].range,
                           "The JOIN operator is not allowed with the ORDER BY RANK clause.");
@@ -308,12 +310,19 @@ void Binder::order_by_rank(const ast::Query& q) {
         return e.kind == ExprKind::kCall && (equals_ignore_case(e.name, "FULLTEXTSCORE") ||
                                              equals_ignore_case(e.name, "VECTORDISTANCE"));
     };
+    const auto bind_score = [&](const Expr& e) {
+        uint64_t weight = 0;
+        bool constant = true;
+        if (check_count(e, *find_function(e.name))) operands(e.args, scope, weight, constant);
+    };
     for (const ast::OrderItem& item : q.order_by) {
         const Expr& e = *item.expr;
         bool valid = is_score(e);
+        if (valid) bind_score(e);
         if (!valid && equals_ignore_case(e.name, "RRF")) {
             size_t scores = 0;
-            while (scores < e.args.size() && is_score(*e.args[scores])) ++scores;
+            while (scores < e.args.size() && is_score(*e.args[scores]))
+                bind_score(*e.args[scores++]);
             valid = scores >= 2 && e.args.size() - scores <= 1;
             if (valid && scores < e.args.size()) {
                 const Expr& weights = *e.args.back();

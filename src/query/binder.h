@@ -75,7 +75,7 @@ private:
     Bound select_list(const ast::Query& q, Scope& scope);
     void order_by(const ast::Query& q, Scope& scope, Level& level);
     BoundOrderKey order_key(const ast::OrderItem& item, Scope& scope);
-    void order_by_rank(const ast::Query& q);
+    void order_by_rank(const ast::Query& q, Scope& scope);
     BoundCount count(const ast::Expr* e, std::string_view code, std::string_view message);
     void note_properties(const ast::Query& q, const Level& level);
 
@@ -96,7 +96,7 @@ private:
     Bound call(const ast::Expr& e, Scope& scope);
     Bound aggregate(const ast::Expr& e, const FunctionSpec& spec, Scope& scope);
     bool check_count(const ast::Expr& e, const FunctionSpec& spec);
-    Bound refused_function(const ast::Expr& e, const FunctionSpec& spec);
+    Bound refused_function(const ast::Expr& e, const FunctionSpec& spec, Scope& scope);
     Bound spatial(const ast::Expr& e, const FunctionSpec& spec, std::span<const Node* const> nodes);
     SpatialNode::Argument spatial_argument(const ast::Expr& e, const Node* node);
     Bound subquery(const ast::Expr& e, Scope& scope);

@@ -43,7 +43,7 @@ Bound Binder::call(const Expr& e, Scope& scope) {
     if (!check_count(e, *spec)) return nothing();
     if (spec->family == FunctionFamily::kAggregate) return aggregate(e, *spec, scope);
     if (spec->call == nullptr && spec->family != FunctionFamily::kConditional)
-        return refused_function(e, *spec);
+        return refused_function(e, *spec, scope);
     uint64_t weight = 0;
     bool constant = true;
     const auto nodes = operands(e.args, scope, weight, constant);
@@ -104,7 +104,15 @@ Bound Binder::spatial(const Expr& e, const FunctionSpec& spec, std::span<const N
     return {node, 1, nullptr};
 }
 
-Bound Binder::refused_function(const Expr& e, const FunctionSpec& spec) {
+namespace {
+
+Value not_carried_out(EvalContext&, Arguments) {
+    return {};
+}
+
+}  // namespace
+
+Bound Binder::refused_function(const Expr& e, const FunctionSpec& spec, Scope& scope) {
     if (spec.name == "FULLTEXTSCORE") {
         diagnostics_->add(
             "SC2240", e.range,
@@ -135,7 +143,11 @@ Bound Binder::refused_function(const Expr& e, const FunctionSpec& spec) {
                 fmt::format("The {} function is not supported by this server version.", e.name),
                 hints::refused_function(spec.name));
     refuse(refusal.to_error());
-    return nothing();
+    // No constant: a plan must not take the call for one that is never true.
+    uint64_t weight = 0;
+    bool constant = true;
+    return {make<CallNode>(&not_carried_out, operands(e.args, scope, weight, constant)), 1,
+            nullptr};
 }
 
 Bound Binder::aggregate(const Expr& e, const FunctionSpec& spec, Scope& scope) {

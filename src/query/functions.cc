@@ -26,6 +26,10 @@ constexpr std::array kOthers = {
     FunctionSpec{"FULLTEXTCONTAINSALL", 2, kAnyCount, kFullText, nullptr},
     FunctionSpec{"FULLTEXTCONTAINSANY", 2, kAnyCount, kFullText, nullptr},
     FunctionSpec{"FULLTEXTSCORE", 2, kAnyCount, kFullText, nullptr},
+    // What plans of ORDER BY RANK are written with.
+    FunctionSpec{"_FULLTEXTSCORE", 5, 5, kFullText, nullptr},
+    FunctionSpec{"_FULLTEXTWORDCOUNT", 1, 1, kFullText, nullptr},
+    FunctionSpec{"_VECTORSCORE", 2, 4, kVector, nullptr},
     FunctionSpec{"SUBSTRINGBEFORE", 2, 2, kUnsupported, nullptr},
     FunctionSpec{"SUBSTRINGAFTER", 2, 2, kUnsupported, nullptr},
     FunctionSpec{"LASTSUBSTRINGBEFORE", 2, 2, kUnsupported, nullptr},

@@ -80,6 +80,7 @@ constexpr std::array kForeignFunctions = {
 
 constexpr std::string_view kNoFullText =
     "CONTAINS(c.text, 'word', true) finds a part of a text, whatever its case.";
+constexpr std::string_view kNoVectors = "Read the vectors and compare them in the client.";
 constexpr std::string_view kNoExtract =
     "REGEXMATCH tells whether a text matches; SUBSTRING and INDEX_OF take a part of it.";
 
@@ -87,7 +88,10 @@ constexpr std::array kInstead = {
     Advice{"FULLTEXTCONTAINS", kNoFullText},
     Advice{"FULLTEXTCONTAINSALL", kNoFullText},
     Advice{"FULLTEXTCONTAINSANY", kNoFullText},
-    Advice{"VECTORDISTANCE", "Read the vectors and compare them in the client."},
+    Advice{"VECTORDISTANCE", kNoVectors},
+    Advice{"_VECTORSCORE", kNoVectors},
+    Advice{"_FULLTEXTSCORE", kNoFullText},
+    Advice{"_FULLTEXTWORDCOUNT", kNoFullText},
     Advice{"SUBSTRINGBEFORE", "Write LEFT(text, INDEX_OF(text, part))."},
     Advice{"SUBSTRINGAFTER",
            "Write SUBSTRING(text, INDEX_OF(text, part) + LENGTH(part), LENGTH(text))."},
@@ -143,6 +147,7 @@ std::string unknown_function(std::string_view name) {
     const std::string plain = without_underscores(upper);
     std::string_view near;
     for (const FunctionSpec& spec : all_functions()) {
+        if (spec.name.starts_with('_')) continue;
         const std::string other = without_underscores(spec.name);
         if (plain == other) return fmt::format("Did you mean {}?", spec.name);
         if (near.empty() && is_misspelt(plain, other)) near = spec.name;

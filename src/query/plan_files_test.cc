@@ -41,6 +41,7 @@ std::string shown(const QueryPlan& plan) {
         if (hybrid.skip) out.push_back(fmt::format("skip {}", *hybrid.skip));
         if (hybrid.take) out.push_back(fmt::format("take {}", *hybrid.take));
         for (const double weight : hybrid.weights) out.push_back(fmt::format("weight {}", weight));
+        if (!hybrid.needs_statistics) out.push_back("no statistics needed");
         out.push_back("statistics\n" + hybrid.statistics_query);
         for (const QueryPlan& component : hybrid.components)
             out.push_back("component\n" + shown(component));

@@ -10,6 +10,7 @@
 #include "query/limits.h"
 #include "query/number.h"
 #include "query/printer.h"
+#include "query/rank_scores.h"
 #include "query/rewrite_nodes.h"
 
 namespace orrery::query {
@@ -17,8 +18,6 @@ namespace {
 
 using ast::Expr;
 using ast::ExprKind;
-
-constexpr std::string_view kHybridPlaceholder = "documentdb-formattablehybridsearchquery-";
 
 /// One SELECT item of a query with groups, under its output name.
 struct Output {
@@ -126,7 +125,12 @@ private:
         rewritten_ = true;
         std::vector<const Expr*> keys;
         for (const ast::OrderItem& item : syntax_.order_by) {
-            plan_.order_by_descending.push_back(item.direction == ast::Direction::kDescending);
+            const bool vectors = is_vector_distance(*item.expr);
+            plan_.has_non_streaming_order_by |= vectors;
+            plan_.order_by_descending.push_back(
+                vectors && item.direction == ast::Direction::kDefault
+                    ? !is_euclidean(*item.expr)
+                    : item.direction == ast::Direction::kDescending);
             plan_.order_by_expressions.push_back(to_text(*item.expr));
             keys.push_back(make_.object({"item"}, {item.expr}));
         }
@@ -152,6 +156,21 @@ private:
                 {payload, "payload", {}}});
     }
 
+    static bool is_vector_distance(const Expr& e) {
+        return e.kind == ExprKind::kCall && equals_ignore_case(e.name, "VECTORDISTANCE");
+    }
+
+    /// Whether the options of a VectorDistance say so; then small values are the similar ones.
+    static bool is_euclidean(const Expr& call) {
+        if (call.args.size() < 4 || call.args[3]->kind != ExprKind::kObject) return false;
+        const Expr& options = *call.args[3];
+        for (size_t i = 0; i < options.args.size(); ++i)
+            if (options.names[i] == "distanceFunction" && options.args[i]->value.is_string() &&
+                equals_ignore_case(options.args[i]->value.as_string(), "euclidean"))
+                return true;
+        return false;
+    }
+
     /// Whether the selected values are the leading sort keys, whatever their sequence: then equal
     /// rows follow each other and a client needs to remember one row only.
     bool equal_rows_are_neighbours() const {
@@ -174,55 +193,13 @@ private:
 
     // --- ORDER BY RANK --------------------------------------------------------------------------
 
-    /// The scores that the rows are ranked by; RRF has several.
-    std::vector<const Expr*> scores() const {
-        const Expr& rank = *syntax_.order_by[0].expr;
-        if (!equals_ignore_case(rank.name, "RRF")) return {&rank};
-        std::vector<const Expr*> out;
-        for (const Expr* argument : rank.args)
-            if (argument->kind == ExprKind::kCall) out.push_back(argument);
-        return out;
-    }
-
-    /// The words that a FullTextScore looks for: its arguments behind the path, or the elements of
-    /// the one array.
-    static std::vector<const Expr*> words(const Expr& score) {
-        const auto rest = score.args.subspan(1);
-        if (rest.size() == 1 && rest[0]->kind == ExprKind::kArray)
-            return {rest[0]->args.begin(), rest[0]->args.end()};
-        return {rest.begin(), rest.end()};
-    }
-
-    /// A component's score, with places for the figures that clients gather first.
-    static std::string score_text(const Expr& score, size_t number) {
-        std::vector<std::string> texts;
-        for (const Expr* word : words(score)) texts.push_back(to_text(*word));
-        return fmt::format(
-            "_FullTextScore({0}, [{1}], {{{2}totaldocumentcount}}, {{{2}totalwordcount-{3}}}, "
-            "{{{2}hitcountsarray-{3}}})",
-            to_text(*score.args[0]), fmt::join(texts, ", "), kHybridPlaceholder, number);
-    }
-
-    std::string statistics_query(const std::vector<const Expr*>& parts) {
-        std::vector<std::string> entries;
-        for (const Expr* score : parts) {
-            const std::string path = to_text(*score->args[0]);
-            std::vector<std::string> hits;
-            for (const Expr* word : words(*score))
-                hits.push_back(
-                    fmt::format("COUNTIF(FullTextContains({}, {}))", path, to_text(*word)));
-            entries.push_back(fmt::format(
-                R"({{"totalWordCount": SUM(_FullTextWordCount({})), "hitCounts": [{}]}})", path,
-                fmt::join(hits, ", ")));
-        }
+    std::string statistics_query(std::string_view figures) {
         ast::Query query;
         query.sources = syntax_.sources;
         query.select_kind = ast::SelectKind::kList;
         query.items = make_.keep<ast::SelectItem>(
             {{make_.call("COUNT", make_.number(1)), "documentCount", {}},
-             {make_.verbatim(make_.text(fmt::format("[{}]", fmt::join(entries, ", ")))),
-              "fullTextStatistics",
-              {}}});
+             {make_.verbatim(figures), "fullTextStatistics", {}}});
         return to_text(query, PrintForm::kLines);
     }
 
@@ -233,23 +210,12 @@ private:
     }
 
     Status hybrid() {
-        const auto parts = scores();
         auto plan = std::make_shared<HybridPlan>();
-        std::vector<std::string> texts;
-        std::vector<std::string> defaulted;
-        for (size_t i = 0; i < parts.size(); ++i) {
-            if (!equals_ignore_case(parts[i]->name, "FULLTEXTSCORE"))
-                return Status(errors::not_supported(
-                    "Ranking by VectorDistance (the container has no vector index)",
-                    "Rank by FullTextScore, or order by a property."));
-            texts.push_back(score_text(*parts[i], i));
-            defaulted.push_back(fmt::format("({} ?? -1)", texts.back()));
-        }
-        const Expr& rank = *syntax_.order_by[0].expr;
-        if (parts.size() < rank.args.size() && equals_ignore_case(rank.name, "RRF"))
-            for (const Expr* weight : rank.args.back()->args)
-                plan->weights.push_back(weight->value.as_double());
-        plan->statistics_query = statistics_query(parts);
+        TRY(const auto ranking, rank_scores(syntax_));
+        const auto& parts = ranking.scores;
+        plan->weights = ranking.weights;
+        plan->statistics_query = statistics_query(ranking.figures);
+        plan->needs_statistics = ranking.needs_figures;
         plan->skip = value_of(level_.offset);
         plan->take = level_.top.kind != BoundCount::Kind::kNone ? value_of(level_.top)
                                                                 : value_of(level_.limit);
@@ -266,22 +232,24 @@ private:
         const Expr* filter = make_.verbatim(make_.text(fmt::format("({})", kOrderByFilter)));
         if (syntax_.where != nullptr) filter = make_.both(syntax_.where, filter);
         out_.where = filter;
+        std::vector<std::string_view> defaulted;
+        for (const RankScore& part : parts) defaulted.push_back(part.defaulted);
         const Expr* all_scores =
             make_.verbatim(make_.text(fmt::format("[{}]", fmt::join(defaulted, ", "))));
-        for (const std::string& text : texts) {
-            const Expr* score = make_.verbatim(make_.text(text));
+        for (const RankScore& part : parts) {
+            const Expr* score = make_.verbatim(make_.text(part.text));
             select({{make_.member(root, "_rid"), {}, {}},
                     {make_.array({make_.object({"item"}, {score})}), "orderByItems", {}},
                     {make_.object({"payload", "componentScores"}, {payload, all_scores}),
                      "payload",
                      {}}});
-            out_.order_by = make_.keep<ast::OrderItem>({{score, ast::Direction::kDescending}});
+            out_.order_by = make_.keep<ast::OrderItem>({{score, part.written}});
             QueryPlan component;
             if (by_top) component.top = rows;
             if (!by_top) component.offset = 0;
             if (!by_top) component.limit = rows;
-            component.order_by_descending = {true};
-            component.order_by_expressions = {text};
+            component.order_by_descending = {part.descending};
+            component.order_by_expressions = {part.text};
             component.has_non_streaming_order_by = true;
             component.rewritten_query = to_text(out_, PrintForm::kLines);
             plan->components.push_back(std::move(component));

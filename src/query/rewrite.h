@@ -48,7 +48,8 @@ struct QueryPlan {
 struct HybridPlan {
     std::string statistics_query;
     std::vector<QueryPlan> components;  ///< one per score; each row carries all scores
-    std::vector<double> weights;        ///< of RRF; empty: all alike
+    std::vector<double> weights;        ///< of RRF, without signs; empty: all alike
+    bool needs_statistics = false;      ///< a score depends on figures of the whole container
     std::optional<uint64_t> skip;
     std::optional<uint64_t> take;
 };

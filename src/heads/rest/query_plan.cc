@@ -83,9 +83,9 @@ std::string hybrid_json(const query::HybridPlan& plan) {
     }
     return fmt::format(
         R"({{"globalStatisticsQuery":{},"componentQueryInfos":{},"componentWithoutPayloadQueryInfos":[],)"
-        R"("projectionQueryInfo":null,"componentWeights":{},"skip":{},"take":{},"requiresGlobalStatistics":true}})",
+        R"("projectionQueryInfo":null,"componentWeights":{},"skip":{},"take":{},"requiresGlobalStatistics":{}}})",
         quoted(plan.statistics_query), array_of(components), array_of(weights),
-        number_or_null(plan.skip), number_or_null(plan.take));
+        number_or_null(plan.skip), number_or_null(plan.take), plan.needs_statistics);
 }
 
 std::string ranges_json(const std::vector<query::KeyRange>& ranges) {
