@@ -11,7 +11,8 @@
 namespace orrery::query {
 namespace {
 
-constexpr size_t kCacheEntries = 64;
+/// Each may hold some megabytes, in every thread.
+constexpr size_t kCacheEntries = 16;
 constexpr size_t kPatternBytesMax = 16 * 1024;
 
 struct Compiled {
@@ -42,19 +43,55 @@ std::string without_blanks(std::string_view pattern) {
     return out;
 }
 
-bool has_back_reference(std::string_view pattern) {
-    for (size_t i = 0; i + 1 < pattern.size(); ++i) {
-        if (pattern[i] != '\\') continue;
-        if (pattern[i + 1] >= '1' && pattern[i + 1] <= '9') return true;
-        ++i;
+/// `(?<name>…)` as RE2 writes it.
+std::string with_named_groups(std::string_view pattern) {
+    std::string out;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] == '\\' && i + 1 < pattern.size()) {
+            out.append(pattern, i++, 2);
+            continue;
+        }
+        const std::string_view rest = pattern.substr(i);
+        if (rest.size() > 3 && rest.starts_with("(?<") && rest[3] != '=' && rest[3] != '!') {
+            out += "(?P<";
+            i += 2;
+            continue;
+        }
+        out += pattern[i];
     }
-    return false;
+    return out;
 }
 
-bool has_look_around(std::string_view pattern) {
-    for (const std::string_view group : {"(?=", "(?!", "(?<=", "(?<!", "(?>"})
-        if (pattern.find(group) != std::string_view::npos) return true;
-    return false;
+/// Whether a repetition like {3,2} has its bounds the wrong way round.
+bool is_reversed(std::string_view repetition) {
+    const size_t comma = repetition.find(',');
+    if (comma == std::string_view::npos) return false;
+    const std::string_view low = repetition.substr(1, comma - 1);
+    const std::string_view high = repetition.substr(comma + 1, repetition.find('}') - comma - 1);
+    return !high.empty() && (low.size() != high.size() ? low.size() > high.size() : low > high);
+}
+
+/// Whether a pattern that RE2 does not take is one that backtracking engines do: such a one is
+/// refused, while a malformed one is undefined.
+bool is_beyond_re2(const re2::RE2& regex) {
+    const std::string& part = regex.error_arg();
+    const auto last_is_one_of = [&](std::string_view set) {
+        return !part.empty() && set.find(part.back()) != std::string_view::npos;
+    };
+    switch (regex.error_code()) {
+        case re2::RE2::ErrorPatternTooLarge:
+            return true;
+        case re2::RE2::ErrorRepeatSize:
+            return !is_reversed(part);
+        case re2::RE2::ErrorBadEscape:  // back references, further classes and anchors
+            return last_is_one_of("123456789ceghkoGHKNRVXZ");
+        case re2::RE2::ErrorRepeatOp:  // possessive repetitions
+            return part.size() > 1 && part.back() == '+';
+        case re2::RE2::ErrorBadPerlOp:  // look-around, atomic and conditional groups, recursion
+            return last_is_one_of("=!<>|#('&+0123456789PRx");
+        default:
+            return false;
+    }
 }
 
 Compiled compile(std::string_view pattern, std::string_view modifiers) {
@@ -79,13 +116,13 @@ Compiled compile(std::string_view pattern, std::string_view modifiers) {
         }
     }
     std::string text = extended ? without_blanks(pattern) : std::string(pattern);
+    text = with_named_groups(text);
     if (!flags.empty()) text = "(?" + flags + ")" + text;
     auto regex = std::make_unique<re2::RE2>(text, options);
     if (regex->ok()) {
         compiled.regex = std::move(regex);
     } else {
-        compiled.unsupported = has_back_reference(pattern) || has_look_around(pattern) ||
-                               regex->error_code() == re2::RE2::ErrorPatternTooLarge;
+        compiled.unsupported = is_beyond_re2(*regex);
     }
     return compiled;
 }
@@ -116,8 +153,8 @@ Truth regex_match(EvalContext& context, std::string_view text, std::string_view 
                    : Truth::kFalse;
     if (compiled.unsupported) {
         context.fail(errors::not_supported(
-            "The pattern of RegexMatch uses look-around, a back reference or too large a "
-            "repetition, which",
+            "The pattern of RegexMatch uses look-around, a back reference, a possessive or too "
+            "large a repetition, or another thing that needs backtracking, which",
             "Rewrite the pattern."));
     } else if (!choices::kBadRegexIsUndefined) {
         context.fail(errors::bad_request("The pattern of RegexMatch is malformed."));
