@@ -298,10 +298,15 @@ Value append(const Value& object, std::span<const Member> more, const Node& root
 Selection::Selection() : root_(std::make_shared<const Node>()) {}
 
 Selection::Selection(const std::vector<MemberPath>& paths) {
+    // In this sequence every new child is its parent's last.
+    std::vector<const MemberPath*> sorted;
+    for (const MemberPath& path : paths) sorted.push_back(&path);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const MemberPath* a, const MemberPath* b) { return *a < *b; });
     auto root = std::make_shared<Node>();
-    for (const MemberPath& path : paths) {
+    for (const MemberPath* path : sorted) {
         Node* node = root.get();
-        for (const std::string& name : path) {
+        for (const std::string& name : *path) {
             if (node->whole) break;
             node = &child_of(*node, name);
         }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/encoding.h"
 #include "base/hash.h"
@@ -18,10 +19,6 @@ constexpr size_t kTextBytesMax = 2000;
 bool is_constant(Tok kind) {
     return kind == Tok::kNumber || kind == Tok::kString || kind == Tok::kTrue ||
            kind == Tok::kFalse || kind == Tok::kNull;
-}
-
-void add_once(std::vector<std::string>& list, std::string value) {
-    if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(std::move(value));
 }
 
 /// Functions that a look-up in the index decides.
@@ -141,8 +138,13 @@ private:
         return out;
     }
 
+    void add_once(std::vector<std::string>& list, const std::string& value) {
+        if (added_.emplace(&list, value).second) list.push_back(value);
+    }
+
     std::string_view alias_;
     std::vector<std::pair<std::string_view, std::string>> elements_;
+    std::set<std::pair<const void*, std::string>> added_;  // what each list holds
 };
 
 }  // namespace

@@ -218,6 +218,7 @@ std::string_view natural_name(const Expr& e) {
 Bound Binder::select_list(const ast::Query& q, Scope& scope) {
     std::vector<std::string_view> names;
     std::vector<const Node*> values;
+    std::unordered_map<std::string_view, size_t> places;
     uint64_t weight = 0;
     size_t unnamed = 0;
     for (const ast::SelectItem& item : q.items) {
@@ -225,9 +226,8 @@ Bound Binder::select_list(const ast::Query& q, Scope& scope) {
         if (name.empty()) name = arena().copy(fmt::format("${}", ++unnamed));
         const Bound value = expr(*item.expr, scope);
         weight = std::min<uint64_t>(weight + value.weight, UINT32_MAX);
-        size_t at = 0;
-        while (at < names.size() && names[at] != name) ++at;
-        if (at < names.size()) {
+        const auto [place, is_new] = places.emplace(name, names.size());
+        if (!is_new) {
             if (choices::kRefuseDuplicateNames)
                 diagnostics_->add(
                     "", item.range,
@@ -235,7 +235,7 @@ Bound Binder::select_list(const ast::Query& q, Scope& scope) {
                                 "list.",
                                 name),
                     hints::kNameTwice);
-            values[at] = value.node;
+            values[place->second] = value.node;
             continue;
         }
         names.push_back(name);

@@ -99,6 +99,7 @@ std::span<const Node* const> Binder::operands(std::span<const Expr* const> args,
 }
 
 Bound Binder::expr(const Expr& e, Scope& scope) {
+    if (diagnostics_->full()) return nothing();
     // A group key may be any expression; references look for prefixes by themselves.
     if (scope.grouped_select && e.kind != ExprKind::kIdentifier && e.kind != ExprKind::kPath &&
         e.kind != ExprKind::kLiteral) {

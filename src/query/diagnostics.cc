@@ -9,9 +9,6 @@
 namespace orrery::query {
 namespace {
 
-/// A query full of mistakes need not produce an error body larger than itself.
-constexpr size_t kEntriesMax = 32;
-
 /// Characters as the service counts them: UTF-16 code units.
 size_t utf16_length(std::string_view utf8) {
     size_t units = 0;
@@ -26,13 +23,13 @@ size_t utf16_length(std::string_view utf8) {
 
 void Diagnostics::add(std::string_view code, ast::Range range, std::string message,
                       std::string_view hint) {
-    if (entries_.size() < kEntriesMax)
+    if (!full())
         entries_.push_back({std::string(code), std::move(message),
                             std::string(hint.empty() ? hints::of_code(code) : hint), range, true});
 }
 
 void Diagnostics::add_without_location(std::string_view code, std::string message) {
-    if (entries_.size() < kEntriesMax)
+    if (!full())
         entries_.push_back(
             {std::string(code), std::move(message), std::string(hints::of_code(code)), {}, false});
 }

@@ -21,10 +21,15 @@ public:
              std::string_view hint = {});
     void add_without_location(std::string_view code, std::string message);
     bool empty() const { return entries_.empty(); }
+    /// Further mistakes are not reported: looking for them is of no use.
+    bool full() const { return entries_.size() >= kEntriesMax; }
     /// Precondition: !empty().
     Error to_error() const;
 
 private:
+    /// A query full of mistakes need not produce an error body larger than itself.
+    static constexpr size_t kEntriesMax = 32;
+
     struct Entry {
         std::string code;
         std::string message;

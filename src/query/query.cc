@@ -137,7 +137,9 @@ Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& lis
                 return errors::bad_request(
                     "Every entry of a query's 'parameters' must be an object with a string "
                     "'name'.");
-            given[name.as_string()] = entry.member("value");
+            if (!given.emplace(name.as_string(), entry.member("value")).second)
+                return errors::bad_request(
+                    fmt::format("The parameter '{}' is given more than once.", name.as_string()));
         }
         for (size_t i = 0; i < bound.values_.size(); ++i) {
             const auto found = given.find(query.parameters()[i]);

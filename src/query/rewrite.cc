@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/encoding.h"
 #include "base/errors.h"
@@ -346,6 +347,7 @@ private:
     /// name, the last counts, at the place of the first.
     std::vector<Output> outputs() {
         std::vector<Output> out;
+        std::unordered_map<std::string, size_t> places;
         size_t unnamed = 0;
         size_t aggregates = 0;
         const auto add = [&](std::string_view name, const Expr& e) {
@@ -354,13 +356,11 @@ private:
             // The binder met the aggregates in the same sequence.
             if (level_.grouped && is_aggregate(e))
                 output.aggregate = level_.aggregates[aggregates++].kind;
-            const auto same = std::find_if(out.begin(), out.end(), [&](const Output& other) {
-                return other.name == output.name;
-            });
-            if (same != out.end()) {
-                *same = std::move(output);
-            } else {
+            const auto [place, is_new] = places.emplace(output.name, out.size());
+            if (is_new) {
                 out.push_back(std::move(output));
+            } else {
+                out[place->second] = std::move(output);
             }
         };
         if (syntax_.select_kind == ast::SelectKind::kValue) {
