@@ -1,5 +1,8 @@
 #include "query/ast.h"
 
+#include <bit>
+#include <functional>
+
 #include "json/order.h"
 
 namespace orrery::query::ast {
@@ -97,6 +100,30 @@ bool same_name(ExprKind kind, std::string_view a, std::string_view b) {
     return true;
 }
 
+uint64_t mixed(uint64_t before, uint64_t value) {
+    uint64_t h = (before ^ value) * 0x9E3779B97F4A7C15;
+    h ^= h >> 29;
+    return h * 0xBF58476D1CE4E5B9 + 1;
+}
+
+uint64_t mixed(uint64_t before, std::string_view text) {
+    return mixed(before, std::hash<std::string_view>{}(text));
+}
+
+/// Built-in names ignore case.
+uint64_t mixed_ignoring_case(uint64_t before, std::string_view text) {
+    for (const char c : text)
+        before = mixed(before, static_cast<uint64_t>(c >= 'A' && c <= 'Z' ? c + 32 : c));
+    return before;
+}
+
+uint64_t mixed(uint64_t before, const json::Value& v) {
+    if (v.is_string()) return mixed(before, v.as_string());
+    // Both zeros are one number.
+    if (v.is_number()) return mixed(before, std::bit_cast<uint64_t>(v.as_double() + 0.0));
+    return mixed(before, static_cast<uint64_t>(v.type()));
+}
+
 }  // namespace
 
 bool same(const Expr& a, const Expr& b) {
@@ -111,6 +138,26 @@ bool same(const Expr& a, const Expr& b) {
     for (size_t i = 0; i < a.steps.size(); ++i)
         if (!same_step(a.steps[i], b.steps[i])) return false;
     return same_list(a.args, b.args) && same_or_null(a.query, b.query);
+}
+
+uint64_t extended_fingerprint(uint64_t before, const Step& step) {
+    if (step.is_name()) return mixed(before, step.name);
+    return step.kind == StepKind::kIndex ? mixed(before, step.index) : mixed(before, uint64_t{1});
+}
+
+uint64_t fingerprint(const Expr& e) {
+    if (e.kind == ExprKind::kPath) {
+        uint64_t h = fingerprint(*e.args[0]);
+        for (const Step& step : e.steps) h = extended_fingerprint(h, step);
+        return h;
+    }
+    uint64_t h = mixed(static_cast<uint64_t>(e.kind), static_cast<uint64_t>(e.negated));
+    h = e.kind == ExprKind::kCall ? mixed_ignoring_case(h, e.name) : mixed(h, e.name);
+    h = mixed(h, e.value);
+    for (const Op op : e.ops) h = mixed(h, static_cast<uint64_t>(op));
+    for (const std::string_view name : e.names) h = mixed(h, name);
+    for (const Expr* arg : e.args) h = mixed(h, fingerprint(*arg));
+    return h;
 }
 
 bool same(const Query& a, const Query& b) {

@@ -157,5 +157,8 @@ struct Query {
 /// Same tree, positions aside. `.a` and `["a"]` are the same step; numbers compare by value.
 bool same(const Expr& a, const Expr& b);
 bool same(const Query& a, const Query& b);
+/// Equal for what is the same(). A path's is its base's, extended step by step.
+uint64_t fingerprint(const Expr& e);
+uint64_t extended_fingerprint(uint64_t before, const Step& step);
 
 }  // namespace orrery::query::ast

@@ -154,6 +154,13 @@ void Binder::add_alias(const ast::Source& s, Scope& scope, Binding binding) {
 
 // --- SELECT and GROUP BY ------------------------------------------------------------------------
 
+std::optional<uint32_t> Scope::group_key(uint64_t fingerprint, const Expr& e) const {
+    const auto [from, to] = group_index.equal_range(fingerprint);
+    for (auto it = from; it != to; ++it)
+        if (ast::same(e, *group_by[it->second])) return it->second;
+    return std::nullopt;
+}
+
 void Binder::group_by(const ast::Query& q, Scope& scope, Level& level) {
     size_t aggregates = q.value != nullptr ? count_aggregates(*q.value) : 0;
     for (const ast::SelectItem& item : q.items) aggregates += count_aggregates(*item.expr);
@@ -176,6 +183,11 @@ void Binder::group_by(const ast::Query& q, Scope& scope, Level& level) {
     query_.slot_count_ += static_cast<uint32_t>(keys.size() + aggregates);
     scope.grouped_select = true;
     scope.group_by = q.group_by;
+    for (uint32_t i = 0; i < q.group_by.size(); ++i) {
+        const uint64_t fingerprint = ast::fingerprint(*q.group_by[i]);
+        if (!scope.group_key(fingerprint, *q.group_by[i]))
+            scope.group_index.emplace(fingerprint, i);
+    }
     scope.group_slot = level.group_slot;
     if (q.order_by.empty() || q.group_by.empty()) return;
     diagnostics_->add("", q.order_by_range, "'ORDER BY' is not supported with GROUP BY.",

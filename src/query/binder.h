@@ -40,6 +40,9 @@ struct Scope {
     /// (prefixes of) group keys.
     bool grouped_select = false;
     std::span<const ast::Expr* const> group_by;
+    std::unordered_multimap<uint64_t, uint32_t> group_index;  ///< by fingerprint; each key once
+    /// The group key that is the same; nullopt if there is none.
+    std::optional<uint32_t> group_key(uint64_t fingerprint, const ast::Expr& e) const;
     uint32_t group_slot = 0;
     std::vector<BoundAggregate>* aggregates = nullptr;
 };

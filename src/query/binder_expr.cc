@@ -101,11 +101,10 @@ std::span<const Node* const> Binder::operands(std::span<const Expr* const> args,
 Bound Binder::expr(const Expr& e, Scope& scope) {
     if (diagnostics_->full()) return nothing();
     // A group key may be any expression; references look for prefixes by themselves.
-    if (scope.grouped_select && e.kind != ExprKind::kIdentifier && e.kind != ExprKind::kPath &&
-        e.kind != ExprKind::kLiteral) {
-        for (size_t i = 0; i < scope.group_by.size(); ++i)
-            if (ast::same(e, *scope.group_by[i]))
-                return {make<SlotNode>(scope.group_slot + static_cast<uint32_t>(i)), 1, nullptr};
+    if (scope.grouped_select && !scope.group_by.empty() && e.kind != ExprKind::kIdentifier &&
+        e.kind != ExprKind::kPath && e.kind != ExprKind::kLiteral) {
+        if (const auto key = scope.group_key(ast::fingerprint(e), e))
+            return {make<SlotNode>(scope.group_slot + *key), 1, nullptr};
     }
     switch (e.kind) {
         case ExprKind::kLiteral:
@@ -192,23 +191,17 @@ void Binder::unknown_name(const Expr& base, bool bare, const Scope& scope) {
 /// A name in the SELECT clause of a grouped level: the longest group key that is a prefix of it.
 Bound Binder::grouped_reference(const Expr& e, const Scope& owner, Scope& scope) {
     const Expr& base = e.kind == ExprKind::kPath ? *e.args[0] : e;
-    size_t best = owner.group_by.size();
-    size_t best_steps = 0;
-    for (size_t i = 0; i < owner.group_by.size(); ++i) {
-        const Expr& key = *owner.group_by[i];
-        const Expr& key_base = key.kind == ExprKind::kPath ? *key.args[0] : key;
-        if (key_base.kind != ExprKind::kIdentifier || key_base.name != base.name ||
-            key.steps.size() > e.steps.size())
-            continue;
-        Expr prefix = e;  // the same number of steps as the key
-        prefix.steps = e.steps.first(key.steps.size());
-        if (prefix.steps.empty()) prefix = base;
-        if (!ast::same(prefix, key)) continue;
-        if (best < owner.group_by.size() && key.steps.size() <= best_steps) continue;
-        best = i;
-        best_steps = key.steps.size();
+    std::vector<uint64_t> fingerprints = {ast::fingerprint(base)};  // of the prefixes
+    for (const ast::Step& step : e.steps)
+        fingerprints.push_back(ast::extended_fingerprint(fingerprints.back(), step));
+    std::optional<uint32_t> key;
+    size_t length = fingerprints.size();
+    while (!key && length-- > 0) {
+        Expr prefix = length == 0 ? base : e;
+        if (length > 0) prefix.steps = e.steps.first(length);
+        key = owner.group_key(fingerprints[length], prefix);
     }
-    if (best == owner.group_by.size()) {
+    if (!key) {
         diagnostics_->add(
             "SC2102", e.range,
             fmt::format("Property reference '{}' is invalid in the select list because "
@@ -218,9 +211,9 @@ Bound Binder::grouped_reference(const Expr& e, const Scope& owner, Scope& scope)
             hints::not_grouped(to_text(e)));
         return nothing();
     }
-    const uint32_t slot = owner.group_slot + static_cast<uint32_t>(best);
-    if (best_steps == e.steps.size()) return {make<SlotNode>(slot), 1, nullptr};
-    return {make<SlotPathNode>(slot, steps(e.steps.subspan(best_steps), scope)), 1, nullptr};
+    const uint32_t slot = owner.group_slot + *key;
+    if (length == e.steps.size()) return {make<SlotNode>(slot), 1, nullptr};
+    return {make<SlotPathNode>(slot, steps(e.steps.subspan(length), scope)), 1, nullptr};
 }
 
 Bound Binder::path(const Expr& e, Scope& scope) {

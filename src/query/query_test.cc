@@ -1,5 +1,6 @@
 #include "query/query.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -94,6 +95,38 @@ TEST_F(QueryTest, CachesByText) {
     for (size_t i = 0; i < limits::kCacheEntries; ++i)
         compiled("SELECT VALUE " + std::to_string(i));
     EXPECT_NE(first, compiled("SELECT VALUE 'cached'"));
+}
+
+/// Each of these took seconds to minutes when the work grew with the square of the width.
+TEST_F(QueryTest, WideQueriesCompile) {
+    const size_t many = rounds(size_t{20'000});
+    const auto listed = [&](std::string_view before, std::string_view after) {
+        std::string out;
+        for (size_t i = 0; i < many; ++i)
+            out += fmt::format("{}{}{}{}", i == 0 ? "" : ",", before, i, after);
+        return out;
+    };
+    EXPECT_TRUE(compile("SELECT " + listed("c.x", "") + " FROM c").ok());
+    EXPECT_TRUE(compile("SELECT COUNT(1) FROM c GROUP BY " + listed("c.x", "")).ok());
+    EXPECT_TRUE(compile("SELECT * FROM c ORDER BY " + listed("c.x", "")).ok());
+    const auto grouped =
+        compile("SELECT " + listed("c.x", "") + " FROM c GROUP BY " + listed("c.x", ""));
+    EXPECT_TRUE(grouped.ok());
+    EXPECT_TRUE(compile("SELECT VALUE [" + listed("ABS(c.x", ")") + "] FROM c GROUP BY " +
+                        listed("abs(c.x", ")"))
+                    .ok());
+    const auto twice = compile("SELECT " + listed("c.x", "") + ", c.x7 FROM c");
+    ASSERT_FALSE(twice.ok());
+    EXPECT_NE(twice.error().message.find("'x7' is specified more than once"), std::string::npos);
+    for (const char* after : {"", "()"}) {
+        const auto wrong = compile("SELECT " + listed("unknown", after));
+        ASSERT_FALSE(wrong.ok());
+        size_t reported = 0;
+        for (size_t at = 0; (at = wrong.error().message.find("\"code\"", at)) != std::string::npos;
+             ++at)
+            ++reported;
+        EXPECT_EQ(reported, 32U);
+    }
 }
 
 TEST_F(QueryTest, ParametersAreChecked) {
