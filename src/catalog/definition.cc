@@ -88,6 +88,9 @@ Result<std::string> read_conflict_resolution(const json::Value& policy) {
     std::string path = "/_ts";
     if (!is_absent(policy)) {
         if (!policy.is_object()) return bad_member("conflictResolutionPolicy", "an object");
+        TRY_STATUS(
+            refuse_unknown(policy, "The container's 'conflictResolutionPolicy'",
+                           {"mode", "conflictResolutionPath", "conflictResolutionProcedure"}));
         const json::Value mode = policy.member("mode");
         const json::Value given_path = policy.member("conflictResolutionPath");
         const json::Value procedure = policy.member("conflictResolutionProcedure");
@@ -118,6 +121,7 @@ Result<std::string> read_conflict_resolution(const json::Value& policy) {
 Result<index::GeometrySpace> read_geospatial(const json::Value& config) {
     if (is_absent(config)) return index::GeometrySpace::kEarth;
     if (!config.is_object()) return bad_member("geospatialConfig", "an object");
+    TRY_STATUS(refuse_unknown(config, "The container's 'geospatialConfig'", {"type"}));
     const json::Value type = config.member("type");
     if (is_absent(type)) return index::GeometrySpace::kEarth;
     if (type.is_string() && equals_ignore_case(type.as_string(), "geometry"))
@@ -140,6 +144,7 @@ Result<std::optional<int64_t>> read_default_ttl(const json::Value& ttl) {
 Result<std::string> read_change_feed(const json::Value& policy, int64_t& retention_seconds) {
     if (is_absent(policy)) return std::string();
     if (!policy.is_object()) return bad_member("changeFeedPolicy", "an object");
+    TRY_STATUS(refuse_unknown(policy, "The container's 'changeFeedPolicy'", {"retentionDuration"}));
     const json::Value retention = policy.member("retentionDuration");
     const auto minutes = is_absent(retention) ? std::optional<int64_t>(0) : integral(retention);
     if (!minutes || *minutes < 0 || *minutes > limits::kFeedRetentionMinutesMax)
@@ -164,6 +169,8 @@ Result<index::ComputedPropertiesPtr> read_computed_properties(
 
 Result<std::vector<json::MemberPath>> read_unique_key(const json::Value& key,
                                                       std::string& json_text) {
+    if (key.is_object())
+        TRY_STATUS(refuse_unknown(key, "A unique key of the container", {"paths"}));
     const json::Value paths = key.member("paths");
     if (!paths.is_array() || paths.elements().empty() ||
         paths.elements().size() > limits::kUniqueKeyPathsMax)
@@ -191,6 +198,7 @@ Result<std::string> read_unique_keys(const json::Value& policy,
                                      std::vector<std::vector<json::MemberPath>>& out) {
     if (is_absent(policy)) return std::string();
     if (!policy.is_object()) return bad_member("uniqueKeyPolicy", "an object");
+    TRY_STATUS(refuse_unknown(policy, "The container's 'uniqueKeyPolicy'", {"uniqueKeys"}));
     const json::Value keys = policy.member("uniqueKeys");
     std::string json_text = R"({"uniqueKeys":[)";
     if (!is_absent(keys)) {
