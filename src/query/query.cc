@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/errors.h"
+#include "json/write.h"
 #include "query/evaluation.h"
 #include "query/limits.h"
 #include "query/number.h"
@@ -137,9 +138,11 @@ Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& lis
                 return errors::bad_request(
                     "Every entry of a query's 'parameters' must be an object with a string "
                     "'name'.");
-            if (!given.emplace(name.as_string(), entry.member("value")).second)
-                return errors::bad_request(
-                    fmt::format("The parameter '{}' is given more than once.", name.as_string()));
+            const Value value = entry.member("value");
+            const auto [known, added] = given.emplace(name.as_string(), value);
+            if (!added && json::to_text(known->second) != json::to_text(value))
+                return errors::bad_request(fmt::format(
+                    "The parameter '{}' is given twice, with different values.", name.as_string()));
         }
         for (size_t i = 0; i < bound.values_.size(); ++i) {
             const auto found = given.find(query.parameters()[i]);

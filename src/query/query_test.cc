@@ -142,10 +142,10 @@ TEST_F(QueryTest, ParametersAreChecked) {
               "The query uses the parameter '@k', which has no value.");
     EXPECT_EQ(
         error(
-            R"([{"name":"@n","value":1},{"name":"@k","value":"x"},{"name":"@v","value":1},{"name":"@k","value":"x"}])"),
-        "The parameter '@k' is given more than once.");
+            R"([{"name":"@n","value":1},{"name":"@k","value":"x"},{"name":"@v","value":1},{"name":"@k","value":"y"}])"),
+        "The parameter '@k' is given twice, with different values.");
     EXPECT_EQ(error(R"([{"name":"@unused","value":1},{"name":"@unused"}])"),
-              "The parameter '@unused' is given more than once.");
+              "The parameter '@unused' is given twice, with different values.");
     EXPECT_NE(error("null"), "");
     EXPECT_NE(error("{}"), "");
     EXPECT_NE(error("[1]"), "");

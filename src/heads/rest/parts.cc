@@ -232,7 +232,8 @@ Result<FeedScope> feed_scope(const Call& call) {
             return errors::bad_header("x-ms-read-key-type", type, "EffectivePartitionKeyRange");
         const auto min = hex_decode(start);
         const auto max = hex_decode(end.empty() ? "FF" : end);
-        if (!min || !max) return errors::bad_header("x-ms-start-epk", start, "hex digits");
+        if (!min) return errors::bad_header("x-ms-start-epk", start, "hex digits");
+        if (!max) return errors::bad_header("x-ms-end-epk", end, "hex digits");
         narrow(scope.range, {*min, *max});
     }
     return scope;

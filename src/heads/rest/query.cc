@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/errors.h"
+#include "base/hash.h"
 #include "base/limits.h"
+#include "catalog/names.h"
 #include "engine/light_query.h"
 #include "engine/scripts.h"
 #include "heads/rest/handlers.h"
@@ -19,6 +24,11 @@ Result<QueryBody> query_of(const json::Value& body) {
     if (!text.is_string())
         return errors::bad_request(
             R"(A query body must be {"query":"…","parameters":[{"name":"@x","value":…}]}.)");
+    for (const json::Member& member : body.members())
+        if (member.name != "query" && member.name != "parameters" && !member.value.is_null())
+            return errors::bad_request(
+                fmt::format("A query body has no member '{}'. It has 'query' and 'parameters'.",
+                            catalog::excerpt(member.name)));
     return QueryBody{std::string(text.as_string()), body.member("parameters")};
 }
 
@@ -105,12 +115,37 @@ void handle_item_query(const CallPtr& call) {
     });
 }
 
+namespace {
+
+/// Rows of a query over resources are made anew for every page. Its token counts those that are
+/// out: "rows:12:9f3…", with a hash of the query.
+constexpr std::string_view kRowsOut = "rows:";
+
+std::string rows_token(uint64_t rows, uint64_t hash) {
+    return fmt::format("{}{}:{:x}", kRowsOut, rows, hash);
+}
+
+Result<uint64_t> rows_out(std::string_view token, uint64_t hash) {
+    uint64_t rows = 0;
+    if (token.empty()) return rows;
+    if (token.starts_with(kRowsOut))
+        std::from_chars(token.data() + kRowsOut.size(), token.data() + token.size(), rows);
+    if (rows == 0 || token != rows_token(rows, hash))
+        return errors::bad_header("x-ms-continuation", token, "a value from an earlier answer");
+    return rows;
+}
+
+}  // namespace
+
 void reply_resource_query(const CallPtr& call, std::string_view parent_rid,
                           std::string_view array_name,
                           const std::vector<QueriedResource>& resources) {
     const auto run = [&]() -> Status {
         TRY(const auto body, parse_body(*call));
         TRY(const auto parsed, query_of(body->value));
+        TRY(const uint32_t rows_max, page_size(*call));
+        const uint64_t hash = siphash({0x7265736f, 0x75726365}, call->request().body);
+        TRY(const uint64_t out, rows_out(call->headers[HeaderName::kContinuation], hash));
         TRY(const auto compiled, query::compile(parsed.text));
         TRY_STATUS(compiled->check_runnable());
         TRY(const auto parameters, query::Parameters::bind(*compiled, parsed.parameters));
@@ -137,6 +172,12 @@ void reply_resource_query(const CallPtr& call, std::string_view parent_rid,
         TRY_STATUS(query.finish(arena, rows));
         take();
         Answer answer;
+        texts.erase(texts.begin(),
+                    texts.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(out, texts.size())));
+        if (texts.size() > rows_max) {
+            texts.resize(rows_max);
+            answer.continuation = rows_token(out + rows_max, hash);
+        }
         answer.charge = meter::metadata_read();
         answer.item_count = texts.size();
         reply(call, answer, feed_body(parent_rid, array_name, texts));
