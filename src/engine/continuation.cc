@@ -9,20 +9,20 @@
 namespace orrery::engine {
 namespace {
 
-// Kinds and versions of tokens; 1 is retired.
+// Kinds and versions of tokens; 1 and 3 are retired.
 constexpr uint8_t kFeed = 2;
-constexpr uint8_t kQuery = 3;
 constexpr uint8_t kChanges = 4;
+constexpr uint8_t kQuery = 5;
 constexpr size_t kMacBytes = 16;
 
-Error bad_token() {
+}  // namespace
+
+Error foreign_continuation() {
     return errors::bad_request(
         "The continuation token in x-ms-continuation is invalid: it was altered, or it belongs to "
         "another request. "
         "Start again without it.");
 }
-
-}  // namespace
 
 std::string ContinuationTokens::seal(std::string payload) const {
     const auto mac = key_.sign(payload);
@@ -32,12 +32,12 @@ std::string ContinuationTokens::seal(std::string payload) const {
 
 Result<std::string> ContinuationTokens::open(std::string_view token) const {
     const auto bytes = base64_decode(token);
-    if (!bytes || bytes->size() <= kMacBytes) return bad_token();
+    if (!bytes || bytes->size() <= kMacBytes) return foreign_continuation();
     const std::string_view payload(bytes->data(), bytes->size() - kMacBytes);
     const auto mac = key_.sign(payload);
     if (!equal_constant_time({mac.data(), kMacBytes},
                              std::string_view(*bytes).substr(payload.size())))
-        return bad_token();
+        return foreign_continuation();
     return std::string(payload);
 }
 
@@ -59,7 +59,7 @@ Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token,
     position.docref = std::string(reader.bytes());
     if (!reader.ok() || !reader.at_end() || kind != kFeed ||
         position.scope_hash != expected_scope_hash)
-        return bad_token();
+        return foreign_continuation();
     return position;
 }
 
@@ -67,6 +67,9 @@ std::string ContinuationTokens::encode_query(const QueryToken& token, uint64_t s
     std::string payload(1, static_cast<char>(kQuery));
     append_u64_le(payload, scope_hash);
     append_u64_le(payload, token.pass);
+    append_bytes(payload, token.range.min);
+    append_bytes(payload, token.range.max);
+    payload.push_back(token.whole_range ? 1 : 0);
     append_bytes(payload, token.position);
     return seal(std::move(payload));
 }
@@ -108,10 +111,11 @@ Result<std::vector<ChangeFeedPosition>> ContinuationTokens::decode_changes(
     return positions;
 }
 
-size_t ContinuationTokens::payload_bytes(size_t token_bytes) {
-    constexpr size_t kAround = 1 + 8 + 8 + 3 + kMacBytes;  // kind, scope, pass, length
+size_t ContinuationTokens::payload_bytes(size_t token_bytes, const partition::EpkRange& range) {
+    // Kind, scope, pass, range, whole or not, and the lengths of the three.
+    const size_t around = 1 + 8 + 8 + range.min.size() + range.max.size() + 1 + 9 + kMacBytes;
     const size_t bytes = token_bytes / 4 * 3;
-    return bytes - std::min(bytes, kAround);
+    return bytes - std::min(bytes, around);
 }
 
 Result<ContinuationTokens::QueryToken> ContinuationTokens::decode_query(
@@ -123,9 +127,12 @@ Result<ContinuationTokens::QueryToken> ContinuationTokens::decode_query(
     const uint64_t scope = reader.u64_le();
     QueryToken out;
     out.pass = reader.u64_le();
+    out.range.min = std::string(reader.bytes());
+    out.range.max = std::string(reader.bytes());
+    out.whole_range = reader.u8() != 0;
     out.position = std::string(reader.bytes());
     if (!reader.ok() || !reader.at_end() || kind != kQuery || scope != expected_scope_hash)
-        return bad_token();
+        return foreign_continuation();
     return out;
 }
 

@@ -25,6 +25,9 @@ struct ChangeFeedPosition {
     storage::Lsn after = 0;
 };
 
+/// 400: the token is not for this request.
+Error foreign_continuation();
+
 /// Signed, stateless text form, safe in a header.
 class ContinuationTokens {
 public:
@@ -36,11 +39,13 @@ public:
     /// The same for queries, whose positions are made and understood by `query`.
     struct QueryToken {
         std::string position;
-        uint64_t pass = 0;  ///< number on the shelf of parked passes; 0: none
+        uint64_t pass = 0;            ///< number on the shelf of parked passes; 0: none
+        partition::EpkRange range{};  ///< what the page before was about
+        bool whole_range = false;     ///< query::PageAnswer::whole_range of that page
     };
     std::string encode_query(const QueryToken& token, uint64_t scope_hash) const;
-    /// The longest position whose token has no more than `token_bytes` bytes.
-    static size_t payload_bytes(size_t token_bytes);
+    /// The longest position whose token, over this range, has no more than `token_bytes` bytes.
+    static size_t payload_bytes(size_t token_bytes, const partition::EpkRange& range);
     /// The same for change feeds over several ranges.
     std::string encode_changes(const std::vector<ChangeFeedPosition>& positions,
                                uint64_t scope_hash) const;

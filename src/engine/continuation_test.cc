@@ -23,9 +23,14 @@ TEST(ContinuationTest, RoundTrip) {
 
 TEST(ContinuationTest, QueryPositionsAreTheirOwnKind) {
     const ContinuationTokens tokens("secret");
-    const std::string token = tokens.encode_query({"where it stands", 99}, 7);
+    const partition::EpkRange range{"\x10", "\x20"};
+    const std::string token = tokens.encode_query({"where it stands", 99, range, true}, 7);
     EXPECT_EQ(tokens.decode_query(token, 7)->position, "where it stands");
     EXPECT_EQ(tokens.decode_query(token, 7)->pass, 99u);
+    EXPECT_EQ(tokens.decode_query(token, 7)->range, range);
+    EXPECT_TRUE(tokens.decode_query(token, 7)->whole_range);
+    const size_t longest = ContinuationTokens::payload_bytes(1024, range);
+    EXPECT_LE(tokens.encode_query({std::string(longest, 'x'), 1, range, false}, 7).size(), 1024u);
     EXPECT_FALSE(tokens.decode_query(token, 8).ok());
     EXPECT_FALSE(tokens.decode(token, 7).ok());
     EXPECT_FALSE(tokens.decode_query(tokens.encode(position()), position().scope_hash).ok());

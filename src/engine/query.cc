@@ -27,6 +27,25 @@ struct BoundQuery {
     std::shared_ptr<const catalog::RangeMap> ranges;
 };
 
+/// Takes `range`, what a request that goes on asks for, to what its next page is about. Ranges
+/// split and merge between pages: both halves of a split are given the token of their parent, and a
+/// merged range those of all of its. Rows that only the whole of the former range can count go on
+/// in the request that has its beginning; false: this is one of the others, and has none.
+Result<bool> go_on(const ContinuationTokens::QueryToken& token, const QueryRequest& request,
+                   partition::EpkRange& range) {
+    const partition::EpkRange before = token.range;
+    if (range == before) return true;
+    const bool apart = range.max <= before.min || before.max <= range.min;
+    if (apart || request.full_epk) return foreign_continuation();
+    if (token.whole_range && !range.contains(before.min)) return false;
+    if (token.whole_range) {
+        range = before;
+    } else {
+        range = {std::max(range.min, before.min), std::min(range.max, before.max)};
+    }
+    return true;
+}
+
 /// Fills in the charge, and what each partition gets of it: its own work, and of the bytes, which
 /// are counted for the page, a part like its part of the items that were loaded.
 void set_price(QueryAnswer& answer, const std::vector<const catalog::PartitionRange*>& ranges,
@@ -94,6 +113,9 @@ std::vector<const catalog::PartitionRange*> ranges_of_query(const catalog::Conta
                                                             const query::Parameters& parameters,
                                                             const partition::EpkRange& range) {
     auto ranges = container.ranges->overlapping(range);
+    // Headers that have no key in common leave nothing to read; somebody is asked and paid all the
+    // same.
+    if (ranges.empty()) ranges.push_back(&container.ranges->ranges.front());
     if (ranges.size() == 1) return ranges;
     const auto keys = query::key_ranges(compiled, parameters, container.settings->key);
     const auto* first = ranges.front();
@@ -178,39 +200,46 @@ Result<QueryAnswer> Engine::query_routed(const Routed& routed, const QueryReques
     std::string identity = query::resume_identity(*compiled);
     if (!compiled->computed().empty()) identity += '\n' + compiled->container_computed()->json();
     const uint64_t scope = scope_hash(container, request.range, identity, parameter_text);
-    const auto ranges = ranges_of_query(container, *compiled, parameters, request.range);
+    partition::EpkRange wanted = request.range;
+    ContinuationTokens::QueryToken token;
+    bool has_rows = true;
+    if (!request.continuation.empty()) {
+        TRY(token, continuations_.decode_query(request.continuation, scope));
+        TRY(has_rows, go_on(token, request, wanted));
+    }
+    const auto ranges = ranges_of_query(container, *compiled, parameters, wanted);
     TRY_STATUS(admit_query(ranges, request.terms));
     query::PageRequest page_request{
         .query = *compiled,
         .parameters = parameters,
         .partitions = {},
-        .range = request.range,
+        .range = wanted,
         .full_epk = request.full_epk,
         .view = std::move(view),
         .settings = std::move(settings),
         .clock = deps_.clock,
-        .position = {},
+        .position = std::move(token.position),
         .rows_max = request.items_max,
         .front = request.front,
         .bytes_max = limits::kResponsePageBytesMax,
         .deadline_us = started + kPageBudgetUs,
         .cancelled = request.cancelled,
         .use_index = request.use_index,
-        .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max),
+        .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max, wanted),
         .owner = bound,
         .parked = nullptr};
     std::unique_ptr<query::ParkedPass> parked;
     for (const auto* range : ranges) page_request.partitions.push_back(range->partition.get());
-    if (!request.continuation.empty()) {
-        TRY(auto token, continuations_.decode_query(request.continuation, scope));
-        page_request.position = std::move(token.position);
-        if (token.pass != 0) parked = passes_.take(token.pass);
-        page_request.parked = &parked;
-    }
+    if (has_rows && token.pass != 0) parked = passes_.take(token.pass);
+    if (!request.continuation.empty()) page_request.parked = &parked;
     const int64_t compiled_at = deps_.clock.monotonic_us();
     QueryAnswer answer;
-    TRY(answer.page, query::execute_page(page_request));
     query::PageAnswer& page = answer.page;
+    if (has_rows) {
+        TRY(page, query::execute_page(page_request));
+    } else {
+        page.rows = query::RowTexts(request.front);
+    }
     if (functions && functions->calls() > 0) {
         // Not all of them were for the last partition's items; all of them are paid.
         if (page.work.empty()) page.work.emplace_back();
@@ -218,7 +247,8 @@ Result<QueryAnswer> Engine::query_routed(const Routed& routed, const QueryReques
     }
     if (!page.position.empty()) {
         const uint64_t pass = page.parked == nullptr ? 0 : passes_.put(std::move(page.parked));
-        answer.continuation = continuations_.encode_query({page.position, pass}, scope);
+        answer.continuation =
+            continuations_.encode_query({page.position, pass, wanted, page.whole_range}, scope);
     }
     if (!page.wants_sorted_path.empty()) {
         // The answer is right without it; with it, the next one need not read every item.

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "engine/engine_test_support.h"
+#include "engine/light_query.h"
 #include "engine/ranges_test_support.h"
 
 /// Continuation tokens and positions of the change feed, with splits and merges in between.
@@ -77,6 +79,128 @@ TEST(SplitTokens, TokensSurvive) {
     }
     EXPECT_GT(round, 3);
     EXPECT_EQ(engine.totals(*first)->items, kItems);
+}
+
+/// A client that merges the answers of ranges itself gives both halves of a split the token of the
+/// old range: together they go on where it stood, also where rows are counted and not placed.
+TEST(SplitTokens, HalvesGoOnTogether) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto first = test.create_container("d", kRangedContainer);
+    constexpr int kItems = 120;
+    for (int i = 0; i < kItems; ++i)
+        ASSERT_TRUE(put(engine, first, "p" + std::to_string(i % 40), "i" + std::to_string(i), i)
+                        .result.committed);
+    std::string points = "SELECT VALUE c.n FROM c WHERE false";
+    for (int i = 0; i < 30; ++i)
+        points += " OR (c.id = 'i" + std::to_string(i) + "' AND c.pk = 'p" +
+                  std::to_string(i % 40) + "')";
+    struct Case {
+        std::string text;
+        size_t rows;
+    };
+    const std::vector<Case> cases = {
+        {"SELECT VALUE c.n FROM c", 120},
+        {"SELECT VALUE c.n FROM c ORDER BY c.n", 120},
+        {"SELECT DISTINCT VALUE c.pk FROM c", 40},
+        {"SELECT VALUE {'pk': c.pk, 'n': COUNT(1)} FROM c GROUP BY c.pk", 40},
+        {"SELECT VALUE c.n FROM c OFFSET 100 LIMIT 50", 20},
+        {points, 30},
+    };
+    for (const Case& one : cases) {
+        const auto now = test.catalog().find_container("d", "c");
+        ASSERT_EQ(now->ranges->ranges.size(), 1U);
+        const auto page = [&](const partition::EpkRange& range, std::string& token) {
+            QueryRequest request;
+            request.text = one.text;
+            request.items_max = 7;
+            request.range = range;
+            request.continuation = token;
+            auto found = engine.query(*now, request);
+            EXPECT_TRUE(found.ok()) << one.text << ": " << found.error().message;
+            std::vector<std::string> rows;
+            if (!found.ok()) return token.clear(), rows;
+            for (const auto row : found->page.rows) rows.emplace_back(row);
+            token = found->continuation;
+            return rows;
+        };
+        const auto finish = [&](const partition::EpkRange& range, std::string token,
+                                std::vector<std::string>& rows) {
+            while (!token.empty())
+                for (auto& row : page(range, token)) rows.push_back(std::move(row));
+        };
+        std::string token;
+        std::vector<std::string> rows = page({}, token);
+        ASSERT_FALSE(token.empty()) << one.text;
+        for (auto more = test.catalog().carry_out_index_changes(); more.ok() && *more;)
+            more = test.catalog().carry_out_index_changes();
+        RangeChange wanted;
+        wanted.container = now->rid;
+        wanted.range_ids = {now->ranges->ranges[0].id};
+        catalog::RangeProgress progress;
+        ASSERT_TRUE(test.catalog().change_ranges(wanted, progress).ok());
+        const auto split = test.catalog().find_container("d", "c");
+        ASSERT_EQ(split->ranges->ranges.size(), 2U);
+        // The second one first: it must not take what is the first one's.
+        for (const size_t half : {1, 0})
+            finish(split->ranges->ranges[half].partition->identity().range, token, rows);
+        EXPECT_EQ(rows.size(), one.rows) << one.text;
+        EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), rows.size()) << one.text;
+
+        // Positions of both halves, after they were merged.
+        std::vector<std::string> merged;
+        std::vector<std::string> tokens(2);
+        for (const size_t half : {0, 1})
+            for (auto& row :
+                 page(split->ranges->ranges[half].partition->identity().range, tokens[half]))
+                merged.push_back(std::move(row));
+        std::vector<std::string> expected = merged;
+        for (const size_t half : {0, 1})
+            finish(split->ranges->ranges[half].partition->identity().range, tokens[half], expected);
+        wanted.range_ids = {split->ranges->ranges[0].id, split->ranges->ranges[1].id};
+        ASSERT_TRUE(test.catalog().change_ranges(wanted, progress).ok());
+        for (const size_t half : {0, 1}) finish({}, tokens[half], merged);
+        std::sort(merged.begin(), merged.end());
+        std::sort(expected.begin(), expected.end());
+        EXPECT_EQ(merged, expected) << one.text;
+
+        // No part of what the token is about.
+        if (tokens[0].empty()) continue;
+        QueryRequest foreign;
+        foreign.text = one.text;
+        foreign.range = split->ranges->ranges[1].partition->identity().range;
+        foreign.continuation = tokens[0];
+        const auto refused = engine.query(*now, foreign);
+        ASSERT_FALSE(refused.ok()) << one.text;
+        EXPECT_EQ(refused.error().http_status, 400);
+    }
+}
+
+/// Headers may have no key in common; nothing is found then, and nothing else happens.
+TEST(SplitTokens, NoKeysNoRows) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto container = test.create_container("d", kRangedContainer);
+    ASSERT_TRUE(put(engine, container, "p", "i", 1).result.committed);
+    for (const auto& [text, rows] :
+         {std::pair("SELECT * FROM c", 0), std::pair("SELECT VALUE COUNT(1) FROM c", 1),
+          std::pair("SELECT * FROM c ORDER BY c.n", 0),
+          std::pair("SELECT DISTINCT VALUE c.n FROM c", 0),
+          std::pair("SELECT * FROM c WHERE c.id = 'i' AND c.pk = 'p'", 0)}) {
+        QueryRequest request;
+        request.text = text;
+        request.range = {"\x20", "\x20"};
+        const auto found = engine.query(*container, request);
+        ASSERT_TRUE(found.ok()) << text << ": " << found.error().message;
+        EXPECT_EQ(found->page.rows.size(), static_cast<size_t>(rows)) << text;
+        const auto light = query_in_memory(engine, *container, request);
+        if (light) {
+            ASSERT_TRUE(light->ok());
+            EXPECT_EQ((*light)->page.rows.size(), static_cast<size_t>(rows)) << text;
+        }
+    }
 }
 
 /// A follower of the whole change feed does not carry the history of the ranges with it.

@@ -77,8 +77,11 @@ struct IndexUse {
 struct PageAnswer {
     RowTexts rows;
     std::string position;  ///< empty: there is no more
+    /// The position counts rows of the whole range: over a part of it, it means nothing.
+    bool whole_range = false;
     std::vector<PartitionWork> work;
     uint64_t retrieved_items = 0;
+    uint64_t matched_items = 0;  ///< those of them that the filter let pass
     uint64_t retrieved_bytes = 0;
     uint64_t returned_bytes = 0;  ///< as the RU formula counts them
     uint64_t output_bytes = 0;
@@ -87,6 +90,9 @@ struct PageAnswer {
     int64_t load_us = 0;
     IndexUse index_use;
     std::vector<AccessReport> accesses;
+    /// ORDER BY rewritten for clients that merge: whether rows with equal keys come with falling
+    /// `_rid`.
+    std::optional<bool> rids_fall;
     /// ORDER BY had to look for items without the key: an index on it would help.
     std::vector<index::PathStep> wants_sorted_path;
     /// With a position: where the pass stands. Whoever has lost it asks without it.

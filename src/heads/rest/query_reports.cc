@@ -37,10 +37,9 @@ std::string query_metrics(const engine::QueryAnswer& answer) {
     const auto ms = [](int64_t us) { return static_cast<double>(us) / 1000.0; };
     const int64_t run_us = std::max<int64_t>(
         0, answer.elapsed_us - answer.compile_us - page.plan_us - page.index_us - page.load_us);
-    const double ratio = page.retrieved_items == 0
-                             ? 1.0
-                             : std::min(1.0, static_cast<double>(page.rows.size()) /
-                                                 static_cast<double>(page.retrieved_items));
+    const double ratio = page.retrieved_items == 0 ? 1.0
+                                                   : static_cast<double>(page.matched_items) /
+                                                         static_cast<double>(page.retrieved_items);
     return fmt::format(
         "totalExecutionTimeInMs={:.2f};queryCompileTimeInMs={:.2f};queryLogicalPlanBuildTimeInMs=0."
         "00;"
@@ -128,6 +127,10 @@ Status add_query_reports(const CallPtr& call, const engine::QueryAnswer& answer)
             "x-ms-cosmos-index-utilization",
             nested ? percent_encode(index_metrics_v2(use)) : base64_encode(index_metrics(use)));
     }
+    if (answer.page.rids_fall)
+        response.add_header("x-ms-cosmos-query-execution-info",
+                            fmt::format(R"({{"reverseRidEnabled":false,"reverseIndexScan":{}}})",
+                                        *answer.page.rids_fall));
     TRY(const bool explain, asks(HeaderName::kExplain));
     if (explain)
         response.add_header("x-orrery-explain", percent_encode(explanation(*call, answer)));

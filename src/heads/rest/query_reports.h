@@ -7,7 +7,7 @@
 namespace orrery::rest {
 
 /// Query metrics, index metrics (both encodings) and the plan that was carried out, each if asked
-/// for.
+/// for; and what clients that merge ordered rows must know of them.
 Status add_query_reports(const CallPtr& call, const engine::QueryAnswer& answer);
 
 /// Bytes that a continuation token may have; 400 when the header is no limit.

@@ -77,6 +77,7 @@ Status PageRun::run_blocking() {
     }
     more_ = !pass->settled || pass->emitted < pass->texts.size();
     position_.emitted = pass->settled ? pass->emitted : skip;
+    answer_.whole_range = more_;
     if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
     if (more_ && request_.owner != nullptr) answer_.parked = std::move(pass);
     return {};
@@ -101,14 +102,14 @@ Status PageRun::advance(BlockingPass& pass) {
             report.detail = pass.reader->access().detail;
             report.candidates = pass.reader->seen();
             report.loaded = pass.loaded;
-            report.matched = pass.fed;
+            report.matched = pass.matched;
             answer_.index_us += pass.reader->index_us();
             answer_.load_us += pass.reader->load_us();
             work_of(segment.partition).index_entries += pass.reader->tested_terms();
             answer_.accesses.push_back(std::move(report));
         }
         pass.reader.reset();
-        pass.loaded = pass.fed = 0;
+        pass.loaded = pass.matched = 0;
         ++pass.segment;
     };
     work_of(segment.partition);
@@ -125,20 +126,23 @@ Status PageRun::advance(BlockingPass& pass) {
         pass.reader =
             std::make_unique<CandidateReader>(pass.request, segment, std::move(access), nullptr);
     }
-    constexpr size_t kBatch = 256;
     PartitionWork& work = work_of(segment.partition);
+    constexpr size_t kBatch = 256;
     TRY(const bool any, pass.reader->each(kBatch, [&](const Candidate& candidate) -> Result<bool> {
         TRY_STATUS(item_.load(pass.request, candidate.document, candidate.docref));
         TRY(const bool served, rows_->passes_served(item_));
         ++pass.loaded;
         if (!served) return true;
-        ++pass.fed;
         ++answer_.retrieved_items;
         answer_.retrieved_bytes += item_.document().text.size();
         ++work.loaded_items;
         const uint64_t tuples = pass.run.tuples();
         TRY_STATUS(pass.run.feed(item_.value(), item_.arena(), pass.rows));
-        if (pass.run.tuples() > tuples) work.join_tuples += pass.run.tuples() - tuples - 1;
+        if (pass.run.tuples() > tuples) {
+            ++pass.matched;
+            ++answer_.matched_items;
+            work.join_tuples += pass.run.tuples() - tuples - 1;
+        }
         pass.keep_rows();
         return !pass.run.is_done();
     }));

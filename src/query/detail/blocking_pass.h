@@ -33,7 +33,7 @@ public:
     size_t segment = 0;  ///< the one in progress
     std::unique_ptr<CandidateReader> reader;
     uint64_t loaded = 0;            ///< items of the segment in progress …
-    uint64_t fed = 0;               ///< … and those of them that went on
+    uint64_t matched = 0;           ///< … and those of them that the filter let pass
     std::vector<json::Value> rows;  ///< as they come, until keep_rows()
     std::string text;               ///< of all kept rows, one behind the other
     std::vector<size_t> ends;       ///< of each in it

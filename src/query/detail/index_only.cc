@@ -1,5 +1,6 @@
 // Answers that the index gives without reading items: aggregates, GROUP BY and DISTINCT over one
 // indexed path, and counts of what a filter finds.
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -213,6 +214,13 @@ Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& fact
     report.partition = segment.partition;
     report.access = "index only";
     report.candidates = only.entries;
+    if (!only.path.empty()) {
+        report.detail = index::path_text(only.path);
+        auto& used = answer_.index_use.utilized;
+        std::string name = metric_path(only.path) + "/?";
+        if (std::find(used.begin(), used.end(), name) == used.end())
+            used.push_back(std::move(name));
+    }
     answer_.accesses.push_back(std::move(report));
     return true;
 }

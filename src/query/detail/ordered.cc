@@ -84,6 +84,7 @@ Status PageRun::run_ordered() {
         OrderedSegment& segment = *heap.back();
         const Placed& head = segment.head();
         ++answer_.retrieved_items;
+        if (!head.silent) ++answer_.matched_items;
         answer_.retrieved_bytes += head.bytes;
         PartitionWork& work = work_of(segment.partition());
         ++work.loaded_items;

@@ -128,6 +128,7 @@ Result<PageAnswer> PageRun::run() {
         rows_.emplace(request_, filter_);
         if (!root.order_by.empty()) {
             TRY_STATUS(run_ordered());
+            if (order_.by_rid) answer_.rids_fall = order_.rid_descending;
         } else if (!window_->closed()) {
             TRY(const bool done, run_points());
             if (!done) TRY_STATUS(run_unordered());
@@ -139,6 +140,7 @@ Result<PageAnswer> PageRun::run() {
         if (window_) {
             position_.skipped = window_->skipped();
             position_.emitted = window_->emitted();
+            answer_.whole_range = window_->to_skip() > 0;
         }
         answer_.position = position_.encode();
         // The item knows its own place, as long as it stays as it is.
@@ -174,6 +176,7 @@ Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref
     }
     if (rows_done == 0 && found != Found::kMatched) {
         ++answer_.retrieved_items;
+        if (!row_values_.empty() || found == Found::kCertain) ++answer_.matched_items;
         answer_.retrieved_bytes += bytes;
         PartitionWork& work = work_of(partition);
         ++work.loaded_items;
@@ -209,21 +212,22 @@ Result<bool> PageRun::run_points() {
         } else {
             return false;
         }
-        if (request_.range.contains(epk)) pins.emplace_back(std::move(epk), &candidate.id);
+        pins.emplace_back(std::move(epk), &candidate.id);
     }
     const uint64_t skip = position_.order == Position::Order::kWhole ? position_.item_rows : 0;
     AccessReport report;
     report.access = "points";
-    report.candidates = pins.size();
     position_.order = Position::Order::kWhole;
     for (uint64_t at = 0; at < pins.size(); ++at) {
         const auto& [epk, id] = pins[at];
+        // A position counts all of them, so that it holds in every part of the range.
+        if (at < skip || !request_.range.contains(epk)) continue;
+        ++report.candidates;
         size_t index = 0;
         while (index < request_.partitions.size() &&
                !request_.partitions[index]->identity().range.contains(epk))
             ++index;
         if (index == request_.partitions.size()) continue;
-        if (at < skip) continue;
         work_of(index);
         partition::OperationResult read;
         storage::ReadBudget* const budget = storage::budget_of(*request_.view);
@@ -242,8 +246,10 @@ Result<bool> PageRun::run_points() {
         }
         ++report.loaded;
         uint64_t rows_done = 0;
+        const uint64_t matched = answer_.matched_items;
         TRY(const Step step,
             take_item(*read.item.document, read.item.docref, Found::kPerhaps, index, rows_done));
+        report.matched += answer_.matched_items - matched;
         if (step == Step::kClosed) break;
         if (step == Step::kPageFull) {
             position_.item_rows = at;
