@@ -8,7 +8,7 @@
 
 #include "base/errors.h"
 #include "base/limits.h"
-#include "query/compile.h"
+#include "query/heavy.h"
 #include "query/page.h"
 #include "storage/light_view.h"
 
@@ -18,12 +18,6 @@ namespace {
 /// About a quarter of a millisecond.
 constexpr uint64_t kSteps = 1000;
 constexpr size_t kTextBytesMax = 4096;
-
-/// Each item is looked at once, without calling anybody: subqueries may go through an array as
-/// often as it has elements.
-bool is_light(const query::CompiledQuery& compiled) {
-    return !compiled.has_udf() && !compiled.has_subquery() && compiled.root().sources.size() == 1;
-}
 
 /// Remembers by text which queries went beyond the budget: the next runs need not try, twice as
 /// many after each further failure. Texts that share a place share what is remembered, which costs
@@ -74,7 +68,7 @@ Result<bool> run(const Engine& engine, const catalog::Container& given, const Qu
     TRY(const auto compiled,
         query::compile(request.text, settings->indexing.computed, settings->space));
     TRY_STATUS(compiled->check_runnable());
-    if (!is_light(*compiled)) return false;
+    if (query::is_heavy(*compiled)) return false;
     query::Environment environment;
     environment.clock = &clock;
     TRY(const auto parameters, query::Parameters::bind(*compiled, request.parameters, environment));

@@ -73,5 +73,50 @@ TEST(QueryCancel, StopsInEveryKindOfPlan) {
     container->drop();
 }
 
+/// A page looks at the clock item by item where each may take long.
+TEST(QueryCancel, PagesEndInTimeWhateverItemsTake) {
+    TestEngine engine;
+    auto container = QueryContainer::create(engine, {});
+    ASSERT_TRUE(container.has_value());
+    constexpr uint64_t kLongItems = 30;
+    std::string numbers = "0";
+    for (int i = 1; i < 50; ++i) numbers += "," + std::to_string(i);
+    for (uint64_t i = 0; i < kLongItems; ++i)
+        ASSERT_TRUE(
+            container->upsert(R"({"id":")" + std::to_string(i) + R"(","t":[)" + numbers + "]}"));
+    const std::string triples =
+        " FROM c JOIN x IN c.t JOIN y IN c.t JOIN z IN c.t WHERE x + y + z < 0";
+    // How often the query looks around while it is with one item.
+    const Ended one = run(engine, *container, "SELECT VALUE 1" + triples, SIZE_MAX);
+    ASSERT_TRUE(one.ok);
+    const size_t per_item = one.polls / kLongItems;
+    ASSERT_GT(per_item, 0U);
+    for (const char* select : {"SELECT VALUE 1", "SELECT VALUE ARRAY(SELECT VALUE 1)"}) {
+        size_t pages = 0;
+        uint64_t items = 0;
+        std::string token;
+        do {
+            QueryRequest request;
+            request.text = select + triples;
+            request.items_max = testing_support::kUnlimitedPage;
+            request.continuation = token;
+            // An item takes about a second.
+            request.cancelled = [&] {
+                engine.clock().advance_us(1'000'000 / static_cast<int64_t>(per_item));
+                return false;
+            };
+            const auto page = engine.engine().query(container->container(), request);
+            ASSERT_TRUE(page.ok()) << page.error().message;
+            EXPECT_LE(page->page.retrieved_items, 6U);
+            items += page->page.retrieved_items;
+            token = page->continuation;
+            ++pages;
+        } while (!token.empty());
+        EXPECT_EQ(items, kLongItems);
+        EXPECT_GT(pages, 4U);
+    }
+    container->drop();
+}
+
 }  // namespace
 }  // namespace orrery::engine

@@ -127,25 +127,25 @@ Status PageRun::advance(BlockingPass& pass) {
             std::make_unique<CandidateReader>(pass.request, segment, std::move(access), nullptr);
     }
     PartitionWork& work = work_of(segment.partition);
-    constexpr size_t kBatch = 256;
-    TRY(const bool any, pass.reader->each(kBatch, [&](const Candidate& candidate) -> Result<bool> {
-        TRY_STATUS(item_.load(pass.request, candidate.document, candidate.docref));
-        TRY(const bool served, rows_->passes_served(item_));
-        ++pass.loaded;
-        if (!served) return true;
-        ++answer_.retrieved_items;
-        answer_.retrieved_bytes += item_.document().text.size();
-        ++work.loaded_items;
-        const uint64_t tuples = pass.run.tuples();
-        TRY_STATUS(pass.run.feed(item_.value(), item_.arena(), pass.rows));
-        if (pass.run.tuples() > tuples) {
-            ++pass.matched;
-            ++answer_.matched_items;
-            work.join_tuples += pass.run.tuples() - tuples - 1;
-        }
-        pass.keep_rows();
-        return !pass.run.is_done();
-    }));
+    TRY(const bool any,
+        pass.reader->each(pass.batch, [&](const Candidate& candidate) -> Result<bool> {
+            TRY_STATUS(item_.load(pass.request, candidate.document, candidate.docref));
+            TRY(const bool served, rows_->passes_served(item_));
+            ++pass.loaded;
+            if (!served) return true;
+            ++answer_.retrieved_items;
+            answer_.retrieved_bytes += item_.document().text.size();
+            ++work.loaded_items;
+            const uint64_t tuples = pass.run.tuples();
+            TRY_STATUS(pass.run.feed(item_.value(), item_.arena(), pass.rows));
+            if (pass.run.tuples() > tuples) {
+                ++pass.matched;
+                ++answer_.matched_items;
+                work.join_tuples += pass.run.tuples() - tuples - 1;
+            }
+            pass.keep_rows();
+            return !pass.run.is_done();
+        }));
     if (!any) next_segment();
     return {};
 }

@@ -8,6 +8,7 @@
 #include "json/write.h"
 #include "query/detail/position.h"
 #include "query/detail/segments.h"
+#include "query/heavy.h"
 #include "query/page.h"
 
 namespace orrery::query::detail {
@@ -19,7 +20,8 @@ public:
         : request(first),
           filter(std::move(the_filter)),
           run(request.query, request.parameters),
-          segments(segments_of(request, Position())) {
+          segments(segments_of(request, Position())),
+          batch(is_heavy(request.query) ? 4 : 256) {
         request.cancelled = nullptr;
         request.parked = nullptr;
     }
@@ -30,6 +32,7 @@ public:
     bool choose_from_all = false;  ///< the run gives all rows, `window` says which leave
     RowWindow window;
     const std::vector<Segment> segments;
+    const size_t batch;  ///< items between two looks at the clock
     size_t segment = 0;  ///< the one in progress
     std::unique_ptr<CandidateReader> reader;
     uint64_t loaded = 0;            ///< items of the segment in progress …

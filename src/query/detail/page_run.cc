@@ -9,6 +9,7 @@
 #include "json/write.h"
 #include "partition/client_item.h"
 #include "query/detail/composite_filter.h"
+#include "query/heavy.h"
 #include "storage/light_view.h"
 
 namespace orrery::query::detail {
@@ -346,9 +347,10 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         answer_.accesses.push_back(std::move(report));
         return go_on;
     };
+    const bool heavy = is_heavy(request_.query);
     size_t batch_size = 16;
     constexpr size_t kBatchMax = 256;
-    bool ended = false;  // by the page or the window
+    bool ended = false;  // by the page, the window or the time
     const auto take = [&](const Candidate& candidate) -> Result<bool> {
         const bool same =
             resumed && candidate.docref.bytes() == resume.docref && candidate.term == resume.term;
@@ -365,7 +367,9 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         position_.docref.assign(candidate.docref.bytes());
         position_.term.assign(candidate.term);
         position_.item_rows = rows_done;
-        return step == Step::kGoOn;
+        // Others are not worth a look at the clock each.
+        if (step == Step::kGoOn && heavy && out_of_time()) ended = more_ = true;
+        return !ended;
     };
     while (true) {
         const uint64_t left =
