@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <shared_mutex>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -185,10 +186,13 @@ public:
     }
 
     Status flush() override {
+        const std::shared_lock in_use(database_use_);
+        if (closed_) return closed();
         if (!started_) return {};  // nothing has been written
         TRY_STATUS(committer_->flush_index());
         const rocksdb::Status status = committer_->flush_memtables();
         if (status.ok()) return {};
+        if (status.IsShutdownInProgress()) return closed();
         committer_->fail("memory could not be written to disk: " + database_->explain(status));
         return committer_->health();
     }
@@ -197,6 +201,8 @@ public:
         if (closed_.exchange(true)) return {};
         reclaimer_->stop();
         Status status = committer_->stop();
+        // The committer has answered everybody: who still uses the database is about to leave it.
+        const std::unique_lock unused(database_use_);
         database_->on_background_error(nullptr);
         reclaimer_.reset();
         // The committer stays, to answer late submits. Two owners: it and this.
@@ -212,7 +218,7 @@ public:
     }
 
     Status health() const override {
-        if (closed_) return Status(errors::service_unavailable("The store is closed."));
+        if (closed_) return closed();
         return committer_->health();
     }
 
@@ -224,6 +230,7 @@ public:
     }
 
     Statistics statistics() const override {
+        const std::shared_lock in_use(database_use_);
         if (closed_) return {};
         const Committer::Statistics& counted = committer_->statistics();
         Statistics out;
@@ -257,6 +264,8 @@ private:
         return out;
     }
 
+    static Status closed() { return Status(errors::service_unavailable("The store is closed.")); }
+
     uint64_t property(Family family, const std::string& name) const {
         uint64_t value = 0;
         database_->db().GetIntProperty(database_->family(family), name, &value);
@@ -268,6 +277,8 @@ private:
     const bool read_only_;
     std::atomic<bool> started_{false};
     std::atomic<bool> closed_{false};
+    /// Shared by calls that use RocksDB itself and hold no view; close() waits for them.
+    mutable std::shared_mutex database_use_;
     std::atomic<uint64_t> next_load_{1};
     std::vector<PartitionId> retired_before_start_;
     std::unique_ptr<Reclaimer> reclaimer_;

@@ -213,6 +213,36 @@ TEST_P(StoreTest, IndexAndCountersThroughFlushAndReopen) {
     EXPECT_EQ(dump(*(*store)->view(), Family::kIndex).size(), 1U);
 }
 
+TEST_P(StoreTest, AFlushBesideACloseReturns) {
+    const StoreOptions opened = options();
+    Lsn lsn = 0;
+    for (int round = 0; round < 10; ++round) {
+        auto store = open_started(opened);
+        std::vector<std::thread> flushing;
+        std::atomic<int> refused{0};
+        for (int i = 0; i < 3; ++i)
+            flushing.emplace_back([&] {
+                while (store->flush().ok()) {
+                }
+                ++refused;
+            });
+        for (int i = 0; i < 20; ++i) {
+            EXPECT_TRUE(commit(*store, [&](CommitScope& scope) {
+                            IndexDelta delta;
+                            delta.add(index_key(1, 1, "x", ++lsn), false);
+                            scope.put(Family::kMeta, "note", "x");
+                            scope.index(1, lsn, std::move(delta));
+                            return true;
+                        }).ok());
+        }
+        EXPECT_TRUE(store->close().ok());
+        for (std::thread& thread : flushing) thread.join();
+        EXPECT_EQ(refused, 3);
+        EXPECT_FALSE(store->flush().ok());
+        EXPECT_EQ(store->flush().error().http_status, 503);
+    }
+}
+
 TEST_P(StoreTest, AnIndexThatRestsGoesToDisk) {
     auto store = open_started(options());
     Lsn lsn = 0;

@@ -142,11 +142,15 @@ void Committer::rest() {
 Status Committer::flush_index() {
     auto done = std::make_shared<std::promise<Status>>();
     std::future<Status> result = done->get_future();
-    queue_.post([this, done] {
-        if (!failed_ && !tables_.current_empty()) freeze();
-        flush_waiters_.push_back({tables_.number() - 1, done});
-        check_flush_waiters();
-    });
+    {
+        const std::lock_guard lock(calls_mutex_);
+        if (calls_closed_) return stopped();
+        queue_.post([this, done] {
+            if (!failed_ && !tables_.current_empty()) freeze();
+            flush_waiters_.push_back({tables_.number() - 1, done});
+            check_flush_waiters();
+        });
+    }
     return result.get();
 }
 
@@ -193,6 +197,15 @@ void Committer::close_calls() {
         calls_closed_ = true;
     }
     read_mail();
+    for (const FlushWaiter& waiter : flush_waiters_) waiter.done->set_value(stopped());
+    flush_waiters_.clear();
+}
+
+/// What the store answers when its thread is gone.
+Status Committer::stopped() const {
+    Status status = health();
+    if (status.ok()) status = Status(errors::service_unavailable("The server is stopping."));
+    return status;
 }
 
 rocksdb::Status Committer::call(const std::function<rocksdb::Status()>& task) {
@@ -288,9 +301,7 @@ Committer::Group Committer::next_group() {
 }
 
 void Committer::refuse(std::unique_ptr<CommitOperation> operation) {
-    Status status = health();
-    if (status.ok()) status = Status(errors::service_unavailable("The server is stopping."));
-    operation->complete(std::move(status));
+    operation->complete(stopped());
 }
 
 void Committer::commit(Group group) {

@@ -50,7 +50,8 @@ public:
     ViewPtr view() const;
     /// See Store::rest().
     void rest();
-    /// Returns when all changes published before the call are in index tables on disk.
+    /// Returns when all changes published before the call are in index tables on disk, or with an
+    /// error when the store has failed or stopped.
     Status flush_index();
     /// Runs `task` on the committer thread and waits. Whatever touches the log besides the writes
     /// goes through here: RocksDB must not be asked for it once a write has failed (it asserts).
@@ -89,6 +90,7 @@ private:
     void commit_queued();
     void refuse_queued();
     void close_calls();
+    Status stopped() const;
     rocksdb::Status wait_for_disk() const;
     Group next_group();
     void commit(Group group);
@@ -119,7 +121,7 @@ private:
     std::string failure_;  // guarded by failure_mutex_
 
     std::mutex calls_mutex_;
-    bool calls_closed_ = false;  // guarded by calls_mutex_
+    bool calls_closed_ = false;  // guarded by calls_mutex_; then nobody reads mail any more
 
     std::atomic<bool> stopping_{false};
     std::atomic<bool> stopped_{false};
