@@ -5,12 +5,14 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <set>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/hash.h"
+#include "base/keyed_hash.h"
 #include "base/random.h"
 #include "base/status.h"
 #include "base/system.h"
@@ -124,6 +126,27 @@ TEST(HashTest, PublishedVectors) {
     for (char c = 0; c < 15; ++c) input.push_back(c);
     EXPECT_EQ(siphash({0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL}, input),
               0xa129ca6149be45e5ULL);
+    EXPECT_EQ(siphash_1_3({0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL}, ""),
+              0xabac0158050fc4dcULL);
+}
+
+TEST(HashTest, KeyedHashesTellTextsApart) {
+    std::set<uint64_t> seen;
+    std::string text;
+    for (size_t size = 0; size <= 40; ++size) {
+        text.assign(size, 'a');
+        EXPECT_EQ(keyed_hash(text), keyed_hash(std::string(text))) << size;
+        seen.insert(keyed_hash(text));
+        for (size_t i = 0; i < size; ++i) {
+            text[i] = 'b';
+            EXPECT_TRUE(seen.insert(keyed_hash(text)).second) << size << " " << i;
+            text[i] = 'a';
+        }
+        EXPECT_TRUE(seen.insert(keyed_hash(text, 1)).second) << size;
+    }
+    for (uint64_t word = 0; word < 1000; ++word)
+        EXPECT_TRUE(seen.insert(keyed_hash(word, 2)).second);
+    EXPECT_NE(keyed_hash_of_both(1, 2), keyed_hash_of_both(2, 1));
 }
 
 TEST(ClockTest, HttpDates) {

@@ -111,7 +111,10 @@ std::array<uint64_t, 2> murmur3_128(std::string_view bytes, uint64_t seed) {
     return {h1, h2};
 }
 
-uint64_t siphash(SipKey key, std::string_view bytes) {
+namespace {
+
+template <int PerWord, int AtEnd>
+uint64_t sip(SipKey key, std::string_view bytes) {
     uint64_t v0 = key.k0 ^ 0x736f6d6570736575ULL;
     uint64_t v1 = key.k1 ^ 0x646f72616e646f6dULL;
     uint64_t v2 = key.k0 ^ 0x6c7967656e657261ULL;
@@ -136,19 +139,27 @@ uint64_t siphash(SipKey key, std::string_view bytes) {
     for (size_t i = 0; i < blocks; ++i) {
         const uint64_t m = load_u64_le(bytes.data() + 8 * i);
         v3 ^= m;
-        round();
-        round();
+        for (int j = 0; j < PerWord; ++j) round();
         v0 ^= m;
     }
     const uint64_t last = (static_cast<uint64_t>(bytes.size()) << 56) |
                           load_tail(bytes.data() + 8 * blocks, bytes.size() & 7);
     v3 ^= last;
-    round();
-    round();
+    for (int j = 0; j < PerWord; ++j) round();
     v0 ^= last;
     v2 ^= 0xFF;
-    for (int i = 0; i < 4; ++i) round();
+    for (int j = 0; j < AtEnd; ++j) round();
     return v0 ^ v1 ^ v2 ^ v3;
+}
+
+}  // namespace
+
+uint64_t siphash(SipKey key, std::string_view bytes) {
+    return sip<2, 4>(key, bytes);
+}
+
+uint64_t siphash_1_3(SipKey key, std::string_view bytes) {
+    return sip<1, 3>(key, bytes);
 }
 
 }  // namespace orrery

@@ -8,18 +8,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/keyed_hash.h"
 #include "catalog/records.h"
 #include "catalog/resources.h"
 
 namespace orrery::catalog {
 
 /// Map by name with look-ups by string_view.
-struct NameHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
-};
 template <typename Value>
-using NameMap = absl::flat_hash_map<std::string, Value, NameHash, std::equal_to<>>;
+using NameMap = absl::flat_hash_map<std::string, Value, KeyedHash, std::equal_to<>>;
 
 /// Children of one parent: in creation order by number, and by name. Owned by State.
 template <typename Node>

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/errors.h"
+#include "base/keyed_hash.h"
 #include "json/detail/builder.h"
-#include "json/detail/names.h"
 #include "json/detail/scanner.h"
 #include "json/detail/structure.h"
 #include "json/write.h"
@@ -70,7 +70,7 @@ void prepare(Node& node) {
     }
     node.slots.resize(std::bit_ceil(node.children.size() * 2));
     for (size_t i = 0; i < node.children.size(); ++i) {
-        size_t slot = detail::name_hash(node.children[i].written);
+        size_t slot = keyed_hash(node.children[i].written);
         while (node.slots[slot & (node.slots.size() - 1)] != 0) ++slot;
         node.slots[slot & (node.slots.size() - 1)] = static_cast<uint32_t>(i + 1);
     }
@@ -105,7 +105,7 @@ const Node* child_before(const Node& node, const char* colon, const char* object
     const char* const opening = opening_quote(colon - 1, object_at);
     if (opening == nullptr) return nullptr;
     const std::string_view written(opening, static_cast<size_t>(colon + 1 - opening));
-    for (size_t slot = detail::name_hash(written);; ++slot) {
+    for (size_t slot = keyed_hash(written);; ++slot) {
         const uint32_t entry = node.slots[slot & (node.slots.size() - 1)];
         if (entry == 0) return nullptr;
         if (node.children[entry - 1].written == written) return &node.children[entry - 1];

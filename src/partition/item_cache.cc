@@ -13,8 +13,8 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/keyed_hash.h"
 #include "base/limits.h"
-#include "base/random.h"
 
 namespace orrery::partition {
 namespace {
@@ -33,11 +33,6 @@ struct Identity {
     size_t operator()(uint64_t hash) const { return hash; }
 };
 
-SipKey process_key() {
-    static const SipKey key{random_u64(), random_u64()};
-    return key;
-}
-
 size_t slot_of(uint64_t hash) {
     return (hash >> 32) % kSlotsPerShard;
 }
@@ -54,7 +49,7 @@ public:
         std::memcpy(bytes_.data() + 6, key.epk.data(), key.epk.size());
         std::memcpy(bytes_.data() + 6 + key.epk.size(), key.id.data(), key.id.size());
         size_ = size;
-        hash_ = siphash(process_key(), bytes());
+        hash_ = siphash(process_hash_key(), bytes());
     }
     bool fits() const { return size_ != 0; }
     std::string_view bytes() const { return {bytes_.data(), size_}; }
@@ -70,7 +65,7 @@ private:
 
 /// Who is looked for by docref.
 uint64_t docref_hash(storage::PartitionId partition, const storage::Docref& docref) {
-    const SipKey key = process_key();
+    const SipKey key = process_hash_key();
     return siphash({key.k0 ^ partition, key.k1}, docref.bytes());
 }
 

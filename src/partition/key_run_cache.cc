@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/random.h"
+#include "base/keyed_hash.h"
 
 namespace orrery::partition {
 namespace {
@@ -38,7 +38,7 @@ constexpr size_t kDocrefPrefixBytes = 8;
 constexpr size_t kAloneMax = 8192;
 
 uint64_t hash_of(const KeyRunCache::Key& key) {
-    static const SipKey process_key{random_u64(), random_u64()};
+    const SipKey process_key = process_hash_key();
     return siphash({process_key.k0 ^ key.partition, process_key.k1},
                    key.epk.substr(0, kDocrefPrefixBytes));
 }

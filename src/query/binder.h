@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "query/compile.h"
 #include "query/diagnostics.h"
 #include "query/functions.h"
@@ -138,7 +139,7 @@ private:
     std::optional<Diagnostics> diagnostics_;
     std::optional<Error> plain_error_;
     json::Arena scratch_;  // for folding
-    std::unordered_map<std::string_view, uint32_t> parameter_index_;
+    std::unordered_map<std::string_view, uint32_t, KeyedHash> parameter_index_;
     std::vector<ItemNeeds> computed_needs_;   // as CompiledQuery::computed_
     std::vector<uint64_t> computed_weights_;  // likewise
 };

@@ -277,7 +277,7 @@ Bound Binder::constructor(const Expr& e, Scope& scope) {
     std::vector<std::string_view> names(e.names.begin(), e.names.end());
     std::vector<const Node*> values(nodes.begin(), nodes.end());
     // The last of several members of one name counts, as in JSON.
-    std::unordered_map<std::string_view, size_t> last;
+    std::unordered_map<std::string_view, size_t, KeyedHash> last;
     for (size_t i = 0; i < names.size(); ++i) last[names[i]] = i;
     if (last.size() < names.size()) {
         size_t kept = 0;

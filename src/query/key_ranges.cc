@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/encoding.h"
+#include "base/keyed_hash.h"
 #include "query/binder.h"
 #include "query/detail/filter_names.h"
 #include "query/limits.h"
@@ -299,7 +300,7 @@ private:
     const CompiledQuery& query_;
     const Parameters& parameters_;
     const partition::PartitionKeyDefinition& definition_;
-    std::unordered_map<std::string_view, size_t> by_name_;
+    std::unordered_map<std::string_view, size_t, KeyedHash> by_name_;
     json::Arena arena_;
 };
 

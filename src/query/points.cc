@@ -1,5 +1,6 @@
 #include <unordered_map>
 
+#include "base/keyed_hash.h"
 #include "query/detail/filter_names.h"
 #include "query/limits.h"
 #include "query/query.h"
@@ -152,7 +153,7 @@ private:
     const CompiledQuery& query_;
     const Parameters& parameters_;
     const std::vector<json::MemberPath>& key_paths_;
-    std::unordered_map<std::string_view, size_t> by_name_;
+    std::unordered_map<std::string_view, size_t, KeyedHash> by_name_;
 };
 
 }  // namespace

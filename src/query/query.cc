@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/errors.h"
+#include "base/keyed_hash.h"
 #include "json/write.h"
 #include "query/evaluation.h"
 #include "query/limits.h"
@@ -52,9 +53,10 @@ private:
     };
     using Entries = std::list<Entry>;
     std::mutex mutex_;
-    Entries entries_;                                                 // guarded by mutex_
-    std::unordered_map<std::string_view, Entries::iterator> by_key_;  // guarded; keys in entries_
-    size_t key_bytes_ = 0;                                            // guarded by mutex_
+    Entries entries_;  // guarded by mutex_
+    // Guarded by mutex_; the keys are in entries_.
+    std::unordered_map<std::string_view, Entries::iterator, KeyedHash> by_key_;
+    size_t key_bytes_ = 0;  // guarded by mutex_
 };
 
 Cache& cache() {
@@ -131,7 +133,7 @@ Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& lis
     if (!list.is_undefined() && !list.is_null()) {
         if (!list.is_array())
             return errors::bad_request("The 'parameters' of a query must be an array.");
-        std::unordered_map<std::string_view, Value> given;
+        std::unordered_map<std::string_view, Value, KeyedHash> given;
         for (const Value& entry : list.elements()) {
             const Value name = entry.member("name");
             if (!name.is_string())

@@ -171,7 +171,8 @@ std::optional<size_t> LevelRun::group_of_row() {
     uint64_t hash = 0;
     for (const Node* key : level_.group_keys) {
         keys.push_back(key->eval(context_));
-        hash = hash * 31 + hash_value(keys.back());
+        const uint64_t next = hash_value(keys.back());
+        hash = keys.size() == 1 ? next : keyed_hash_of_both(hash, next);
     }
     const uint32_t found = groups.positions.find(hash, [&](uint32_t at) {
         return std::equal(keys.begin(), keys.end(), &groups.keys[at * key_count], same_value);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string_view>
 
+#include "base/keyed_hash.h"
 #include "json/order.h"
 #include "query/choices.h"
 
@@ -51,49 +52,33 @@ bool same_value(const Value& a, const Value& b) {
     return a.type() == b.type() && (a.is_undefined() || json::equal(a, b));
 }
 
-namespace {
-
-uint64_t mix(uint64_t h) {
-    h ^= h >> 33;
-    h *= 0xff51afd7ed558ccdULL;
-    h ^= h >> 33;
-    h *= 0xc4ceb9fe1a85ec53ULL;
-    return h ^ (h >> 33);
-}
-
-uint64_t hash_text(std::string_view text) {
-    return std::hash<std::string_view>{}(text);
-}
-
-}  // namespace
-
 uint64_t hash_value(const Value& v) {
-    const auto seed = static_cast<uint64_t>(v.type()) * 0x9E3779B97F4A7C15ULL;
+    const auto type = static_cast<uint64_t>(v.type());
     switch (v.type()) {
         case Type::kUndefined:
         case Type::kNull:
-            return mix(seed);
+            return keyed_hash(uint64_t{0}, type);
         case Type::kBool:
-            return mix(seed + (v.as_bool() ? 1 : 0));
+            return keyed_hash(uint64_t{v.as_bool()}, type);
         case Type::kNumber: {
             const double d = v.as_double();
-            return mix(seed ^ std::bit_cast<uint64_t>(d == 0 ? 0.0 : d));
+            return keyed_hash(std::bit_cast<uint64_t>(d == 0 ? 0.0 : d), type);
         }
         case Type::kString:
-            return mix(seed ^ hash_text(v.as_string()));
+            return keyed_hash(v.as_string(), type);
         case Type::kArray: {
-            uint64_t h = seed;
-            for (const Value& e : v.elements()) h = mix(h * 31 + hash_value(e));
+            uint64_t h = type;
+            for (const Value& e : v.elements()) h = keyed_hash_of_both(h, hash_value(e));
             return h;
         }
         case Type::kObject: {
-            uint64_t h = seed;  // a sum: member order does not matter
+            uint64_t h = type;  // a sum: member order does not matter
             for (const json::Member& m : v.members())
-                h += mix(hash_text(m.name) * 31 + hash_value(m.value));
-            return mix(h);
+                h += keyed_hash_of_both(keyed_hash(m.name), hash_value(m.value));
+            return keyed_hash_of_both(h, type);
         }
     }
-    return seed;
+    return type;
 }
 
 size_t bounded_size(const Value& v, size_t cap) {

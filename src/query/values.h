@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "json/value.h"
 #include "query/eval.h"
 
@@ -22,6 +23,7 @@ int order(const json::Value& a, const json::Value& b);
 
 /// Same type and equal; undefined is the same as undefined. The equality of DISTINCT and GROUP BY.
 bool same_value(const json::Value& a, const json::Value& b);
+/// Keyed by the process: nobody can choose values that share a hash.
 uint64_t hash_value(const json::Value& v);
 
 /// The JSON size of `v`, at most about `cap`: the walk stops once it is above.
@@ -49,7 +51,7 @@ public:
     size_t size() const { return older_.size(); }
 
 private:
-    absl::flat_hash_map<uint64_t, uint32_t> newest_;
+    absl::flat_hash_map<uint64_t, uint32_t, HashedAlready> newest_;
     std::vector<uint32_t> older_;  ///< by position: the one before it with the same hash
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "partition/detail/version.h"
 
 namespace orrery::partition::detail {
@@ -146,7 +147,8 @@ private:
     storage::IndexDelta delta_;
     bool delta_ready_ = false;  // a single replace has filled delta_
     bool stepwise_ = false;
-    std::unordered_map<std::string, size_t> slots_by_id_;  // stepwise only: there may be many
+    std::unordered_map<std::string, size_t, KeyedHash>
+        slots_by_id_;  // stepwise only: there may be many
 };
 using TransactionPlanPtr = std::unique_ptr<TransactionPlan>;
 

@@ -4,17 +4,12 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
+
+#include "base/keyed_hash.h"
 
 namespace orrery::query::detail {
 
 /// Sets of docrefs with look-ups by string_view.
-struct DocrefHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view docref) const {
-        return std::hash<std::string_view>()(docref);
-    }
-};
-using DocrefSet = absl::flat_hash_set<std::string, DocrefHash, std::equal_to<>>;
+using DocrefSet = absl::flat_hash_set<std::string, KeyedHash, std::equal_to<>>;
 
 }  // namespace orrery::query::detail

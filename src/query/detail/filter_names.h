@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "json/item.h"
 #include "query/ast.h"
 #include "query/compile.h"
@@ -55,7 +56,7 @@ private:
     void collect(const ast::Expr& e, PathUse& use) const;
 
     const Parameters& parameters_;
-    std::unordered_map<std::string_view, size_t> by_name_;
+    std::unordered_map<std::string_view, size_t, KeyedHash> by_name_;
     std::vector<Alias> aliases_;
 };
 

@@ -1,6 +1,7 @@
 #include "storage/detail/commit_scope.h"
 
 #include "base/errors.h"
+#include "base/keyed_hash.h"
 #include "storage/detail/own_keys.h"
 #include "storage/detail/wal_recovery.h"
 
@@ -45,7 +46,7 @@ void GroupScope::end_operation(bool keep) {
 }
 
 uint32_t GroupScope::bucket_of(Family family, std::string_view key) const {
-    const size_t hash = std::hash<std::string_view>()(key) + static_cast<size_t>(family);
+    const size_t hash = keyed_hash(key, static_cast<uint64_t>(family));
     return static_cast<uint32_t>(hash & (buckets_.size() - 1));
 }
 
