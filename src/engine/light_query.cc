@@ -8,7 +8,7 @@
 
 #include "base/errors.h"
 #include "base/limits.h"
-#include "query/heavy.h"
+#include "query/compile.h"
 #include "query/page.h"
 #include "storage/light_view.h"
 
@@ -68,7 +68,7 @@ Result<bool> run(const Engine& engine, const catalog::Container& given, const Qu
     TRY(const auto compiled,
         query::compile(request.text, settings->indexing.computed, settings->space));
     TRY_STATUS(compiled->check_runnable());
-    if (query::is_heavy(*compiled)) return false;
+    if (compiled->is_heavy()) return false;
     query::Environment environment;
     environment.clock = &clock;
     TRY(const auto parameters, query::Parameters::bind(*compiled, request.parameters, environment));

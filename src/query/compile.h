@@ -74,7 +74,9 @@ public:
     /// Every row is an unchanged item (SELECT *, SELECT VALUE c), whose bytes can be copied.
     bool returns_whole_item() const { return returns_whole_item_; }
     bool has_udf() const { return has_udf_; }
-    bool has_subquery() const { return has_subquery_; }
+    /// A single item may take long: the query calls functions of the container, or may go through
+    /// arrays as often as they have elements. Others look at each item once.
+    bool is_heavy() const { return has_udf_ || has_subquery_ || root_->sources.size() != 1; }
     /// Valid, but it uses what this server does not carry out: 400 for whoever runs it.
     Status check_runnable() const { return refusal_ ? Status(*refusal_) : Status(); }
     /// An aggregate inside a larger expression of the SELECT clause: `SUM(c.a) / 2`.

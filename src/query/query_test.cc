@@ -129,6 +129,18 @@ TEST_F(QueryTest, WideQueriesCompile) {
     }
 }
 
+TEST_F(QueryTest, KnowsWhetherAnItemMayTakeLong) {
+    for (const char* text :
+         {"SELECT * FROM c WHERE c.a = 'SELECT' ORDER BY c.b", "SELECT VALUE t FROM t IN c.t",
+          "SELECT c.a, COUNT(1) FROM c WHERE ARRAY_CONTAINS(c.t, 1) GROUP BY c.a"})
+        EXPECT_FALSE(compiled(text)->is_heavy()) << text;
+    for (const char* text :
+         {"SELECT VALUE t FROM c JOIN t IN c.t", "SELECT * FROM (SELECT VALUE c.a FROM c)",
+          "SELECT * FROM c WHERE EXISTS(select VALUE t FROM t IN c.t)",
+          "SELECT ARRAY(SELECT VALUE t FROM t IN c.t) AS a FROM c", "SELECT udf.f(c.a) FROM c"})
+        EXPECT_TRUE(compiled(text)->is_heavy()) << text;
+}
+
 TEST_F(QueryTest, ParametersAreChecked) {
     const auto query = compiled("SELECT TOP @n VALUE c[@k] FROM c WHERE c.a = @v");
     const auto error = [&](std::string_view list) {

@@ -8,7 +8,6 @@
 #include "json/write.h"
 #include "query/detail/position.h"
 #include "query/detail/segments.h"
-#include "query/heavy.h"
 #include "query/page.h"
 
 namespace orrery::query::detail {
@@ -21,7 +20,7 @@ public:
           filter(std::move(the_filter)),
           run(request.query, request.parameters),
           segments(segments_of(request, Position())),
-          batch(is_heavy(request.query) ? 4 : 256) {
+          batch(request.query.is_heavy() ? 4 : 256) {
         request.cancelled = nullptr;
         request.parked = nullptr;
     }

@@ -9,7 +9,6 @@
 #include "json/write.h"
 #include "partition/client_item.h"
 #include "query/detail/composite_filter.h"
-#include "query/heavy.h"
 #include "storage/light_view.h"
 
 namespace orrery::query::detail {
@@ -347,7 +346,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         answer_.accesses.push_back(std::move(report));
         return go_on;
     };
-    const bool heavy = is_heavy(request_.query);
+    const bool heavy = request_.query.is_heavy();
     size_t batch_size = 16;
     constexpr size_t kBatchMax = 256;
     bool ended = false;  // by the page, the window or the time
