@@ -6,6 +6,8 @@ namespace orrery::engine {
 namespace {
 
 constexpr size_t kEntriesMax = 32;
+/// Of all passes here; one that has more by itself is here alone.
+constexpr size_t kBytesMax = size_t{256} << 20;
 constexpr int64_t kKeepUs = 30'000'000;
 
 }  // namespace
@@ -15,8 +17,14 @@ uint64_t PassShelf::put(std::unique_ptr<query::ParkedPass> pass) {
     const std::lock_guard lock(mutex_);
     uint64_t number = 0;
     while (number == 0) number = random_u64();
-    entries_.push_back({number, clock_.monotonic_us() + kKeepUs, std::move(pass)});
-    if (entries_.size() > kEntriesMax) dropped.splice(dropped.end(), entries_, entries_.begin());
+    const size_t bytes = pass->bytes();
+    entries_.push_back({number, clock_.monotonic_us() + kKeepUs, std::move(pass), bytes});
+    size_t all = 0;
+    for (const Entry& entry : entries_) all += entry.bytes;
+    while (entries_.size() > kEntriesMax || (all > kBytesMax && entries_.size() > 1)) {
+        all -= entries_.front().bytes;
+        dropped.splice(dropped.end(), entries_, entries_.begin());
+    }
     return number;
 }
 

@@ -10,7 +10,8 @@
 
 namespace orrery::engine {
 
-/// Passes between two pages: few, and not for long, since each holds a view. Internally locked.
+/// Passes between two pages: few, of bounded size together, and not for long, since each holds a
+/// view. Internally locked.
 class PassShelf {
 public:
     explicit PassShelf(const Clock& clock) : clock_(clock) {}
@@ -28,6 +29,7 @@ private:
         uint64_t number;
         int64_t until_us;
         std::unique_ptr<query::ParkedPass> pass;
+        size_t bytes;
     };
     const Clock& clock_;
     std::mutex mutex_;

@@ -134,5 +134,41 @@ TEST(QueryPaging, ItemsThatStayComeOnce) {
     }
 }
 
+/// More than a sort keeps at hand: the rest is read again when it is shown.
+TEST(QueryPaging, LargeItemsAreSorted) {
+    constexpr int kItems = 12;
+    TestEngine engine;
+    auto container = QueryContainer::create(engine, {});
+    ASSERT_TRUE(container.has_value());
+    for (int i = 0; i < kItems; ++i) {
+        const int place = i * 7 % kItems;
+        // The first bytes, which are all that the index has of the text, are the same in all.
+        ASSERT_TRUE(container->upsert(
+            R"({"id":")" + std::to_string(i) + R"(","n":)" + std::to_string(place) +
+            R"(,"text":")" + std::string(1'900'000, 'x') + static_cast<char>('a' + place) + "\"}"));
+    }
+    for (const char* text :
+         {"SELECT VALUE c.n FROM c ORDER BY c.n", "SELECT VALUE c.n FROM c ORDER BY c.text",
+          "SELECT VALUE c.n FROM c ORDER BY c.missing DESC"}) {
+        std::vector<std::string> first;
+        for (const bool use_index : {true, false}) {
+            for (const uint32_t page_rows : {5U, 100U}) {
+                QueryOptions options;
+                options.use_index = use_index;
+                options.page_rows = page_rows;
+                const QueryOutcome outcome = container->query(text, options);
+                ASSERT_FALSE(outcome.error) << text << " " << *outcome.error;
+                if (first.empty()) first = outcome.rows;
+                EXPECT_EQ(outcome.rows, first) << text << " " << use_index << " " << page_rows;
+                EXPECT_EQ(std::set<std::string>(first.begin(), first.end()).size(), size_t{kItems});
+            }
+        }
+        if (std::string_view(text).ends_with("missing DESC")) continue;
+        for (int i = 0; i < kItems; ++i)
+            EXPECT_EQ(first[static_cast<size_t>(i)], std::to_string(i));
+    }
+    container->drop();
+}
+
 }  // namespace
 }  // namespace orrery::engine

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/errors.h"
 #include "json/order.h"
 #include "query/limits.h"
 #include "query/number.h"
@@ -20,23 +21,22 @@ Value Keeper::keep(const Value& v) {
         return charge(0) ? v : Value();
     }
     if (v.type() <= json::Type::kBool) return v;
-    const size_t bytes = bounded_size(v, limits::kRetainedBytesMax);
-    if (!charge(0) || arena_->bytes_used() + other_bytes_ + bytes > limits::kRetainedBytesMax) {
-        charge(bytes);
-        return {};
-    }
+    // Counted before it is copied; from then on the arena counts it.
+    if (!may_hold(bounded_size(v, limits::kRetainedBytesMax))) return {};
     return json::copy_value(v, *arena_);
 }
 
 bool Keeper::charge(size_t bytes) {
     if (context_.failed()) return false;
     other_bytes_ += bytes;
-    if (arena_ == nullptr) return context_.may_allocate(other_bytes_);
-    if (arena_->bytes_used() + other_bytes_ <= limits::kRetainedBytesMax) return true;
-    context_.fail(errors::bad_request(
-        fmt::format("DISTINCT, ORDER BY, GROUP BY or an aggregate of the query must hold more than "
-                    "{} MB in memory. Narrow the query with WHERE, TOP or LIMIT.",
-                    limits::kRetainedBytesMax >> 20)));
+    return arena_ == nullptr ? context_.may_allocate(other_bytes_) : may_hold(0);
+}
+
+bool Keeper::may_hold(size_t more) {
+    if (context_.failed()) return false;
+    Status held = retained_.hold(arena_->bytes_used() + other_bytes_ + more);
+    if (held.ok()) return true;
+    context_.fail(held.error());
     return false;
 }
 
@@ -49,6 +49,12 @@ void Accumulator::add_extreme(const Value& v, Keeper& keeper) {
     const bool better =
         extreme_.is_undefined() || (kind_ == AggregateKind::kMin ? sign < 0 : sign > 0);
     if (!better) return;
+    if (keeper.copies() && v.is_string()) {
+        const size_t room = held_ == nullptr ? 0 : held_->extreme_text.capacity();
+        if (v.as_string().size() > room &&
+            !keeper.charge(v.as_string().size() - room + (held_ == nullptr ? sizeof(Held) : 0)))
+            return;
+    }
     extreme_ = v;
     if (keeper.copies() && v.is_string()) {
         held().extreme_text.assign(v.as_string());
@@ -90,15 +96,29 @@ void Accumulator::add(const Value& v, Keeper& keeper, uint64_t weight) {
             break;
         case AggregateKind::kMakeList:
             for (uint64_t i = 0; i < weight; ++i)
-                if (keeper.charge(sizeof(Value))) held().list.push_back(keeper.keep(v));
+                if (list_may_grow(v, keeper) && keeper.charge(sizeof(Value)))
+                    held().list.push_back(keeper.keep(v));
             break;
         case AggregateKind::kMakeSet:
-            if (!held().set.contains(v) && keeper.charge(sizeof(Value) + 48)) {
+            if (!held().set.contains(v) && list_may_grow(v, keeper) &&
+                keeper.charge(sizeof(Value) + 48)) {
                 const Value kept = keeper.keep(v);
                 if (!kept.is_undefined()) held().set.insert(kept);
             }
             break;
     }
+}
+
+/// A list is one value of one row.
+bool Accumulator::list_may_grow(const Value& v, Keeper& keeper) {
+    Held& h = held();
+    h.list_bytes += bounded_size(v, limits::kValueBytesMax) + 1;
+    if (h.list_bytes <= limits::kValueBytesMax) return true;
+    keeper.refuse(errors::bad_request(
+        fmt::format("A list of MAKELIST or MAKESET is larger than {} MB. Narrow the query with "
+                    "WHERE or GROUP BY.",
+                    limits::kValueBytesMax >> 20)));
+    return false;
 }
 
 Value Accumulator::result(EvalContext& context) const {

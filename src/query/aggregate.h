@@ -7,6 +7,7 @@
 #include "json/value.h"
 #include "query/eval.h"
 #include "query/level.h"
+#include "query/retained.h"
 #include "query/values.h"
 
 namespace orrery::query {
@@ -26,12 +27,20 @@ public:
     void reset(json::Arena* arena, size_t other_bytes) {
         arena_ = arena;
         other_bytes_ = other_bytes;
+        retained_.release();
     }
+    void refuse(Error error) { context_.fail(std::move(error)); }
+    /// What is held for longer than an item.
+    size_t bytes() const { return retained_.bytes(); }
 
 private:
+    /// Besides what is counted.
+    bool may_hold(size_t more);
+
     EvalContext& context_;
     json::Arena* arena_;
     size_t other_bytes_ = 0;
+    Retained retained_;
 };
 
 /// The running state of one aggregate in one group.
@@ -45,6 +54,7 @@ public:
 private:
     void add_extreme(const json::Value& v, Keeper& keeper);
     void add_number(double v);
+    bool list_may_grow(const json::Value& v, Keeper& keeper);
 
     AggregateKind kind_;
     bool spoiled_ = false;  // an input that makes the result undefined
@@ -59,6 +69,7 @@ private:
         std::string extreme_text;  ///< backs extreme_ when the keeper copies
         std::vector<json::Value> list;
         ValueSet set;
+        size_t list_bytes = 0;  ///< of either as JSON
     };
     Held& held() {
         if (held_ == nullptr) held_ = std::make_unique<Held>();

@@ -67,6 +67,14 @@ struct EvalContext {
         charges_ = 0;
         deadline_us_ = 0;
     }
+    /// Between two rows that are nowhere but in `arena` and were taken: their memory is free again.
+    void end_row() {
+        if (!rows_are_taken) return;
+        arena->clear();
+        arena_start_ = 0;
+    }
+    /// Whoever gets a row is done with it when it returns, and `arena` has nothing but rows.
+    bool rows_are_taken = false;
     /// Counts work; false when the query must stop.
     bool charge(uint64_t units = 1) {
         if (failed_) return false;

@@ -21,6 +21,8 @@ namespace orrery::query {
 class ParkedPass {
 public:
     virtual ~ParkedPass() = default;
+    /// What it holds in memory, about.
+    virtual size_t bytes() const = 0;
 };
 
 struct PageRequest {

@@ -77,10 +77,17 @@ bool is_expressible(const Value& v) {
 class RowsSink final : public RowSink {
 public:
     bool row(const Value& value) override {
-        if (is_expressible(value)) rows->push_back(value);
-        return true;
+        if (!is_expressible(value)) return true;
+        if (take == nullptr) {
+            rows->push_back(value);
+            return true;
+        }
+        status = (*take)(value);
+        return status.ok();
     }
     std::vector<Value>* rows = nullptr;
+    const QueryRun::RowTaker* take = nullptr;  ///< instead of `rows`
+    Status status;                             ///< of `take`
 };
 
 Status check_count_parameter(const CompiledQuery& query, const BoundCount& count, const Value& v) {
@@ -197,6 +204,8 @@ struct QueryRun::State {
         : query(q),
           evaluation(q, parameters),
           run(q.root(), evaluation.context, sink, LevelRun::Scope::kAcrossItems) {}
+    Status finish(json::Arena& arena, json::Arena& row_arena);
+
     const CompiledQuery& query;
     Evaluation evaluation;
     RowsSink sink;
@@ -241,15 +250,38 @@ Status QueryRun::feed_equal(const Value& item, const LevelRun::Known& known, jso
     return state_->evaluation.context.take_status();
 }
 
+void QueryRun::watch(const std::function<bool()>* cancelled) {
+    state_->evaluation.context.cancelled = cancelled;
+}
+
+size_t QueryRun::retained_bytes() const {
+    return state_->run.retained_bytes();
+}
+
 Status QueryRun::finish(json::Arena& arena, std::vector<Value>& rows) {
-    if (state_->finished) return {};
-    state_->finished = true;
-    state_->evaluation.begin({}, arena);
     state_->sink.rows = &rows;
+    return state_->finish(arena, arena);
+}
+
+Status QueryRun::finish(const RowTaker& take) {
+    json::Arena arena;
+    json::Arena row_arena;
+    state_->sink.take = &take;
+    state_->evaluation.context.rows_are_taken = true;
+    TRY_STATUS(state_->finish(arena, row_arena));
+    return std::move(state_->sink.status);
+}
+
+Status QueryRun::State::finish(json::Arena& arena, json::Arena& row_arena) {
+    if (finished) return {};
+    finished = true;
+    evaluation.begin({}, arena);
     bool more = true;
-    if (!state_->query.reads_items()) more = state_->run.feed();
-    if (more || state_->query.reads_items()) state_->run.finish();
-    return state_->evaluation.context.take_status();
+    if (!query.reads_items()) more = run.feed();
+    evaluation.context.arena = &row_arena;
+    if (&arena != &row_arena) evaluation.context.begin_item();
+    if (more || query.reads_items()) run.finish();
+    return evaluation.context.take_status();
 }
 
 }  // namespace orrery::query

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -99,6 +100,13 @@ public:
     bool is_done() const;
     /// Appends the remaining rows; they borrow from `arena` and from this run.
     Status finish(json::Arena& arena, std::vector<json::Value>& rows);
+    /// The same, one by one: a row is gone when `take` returns, so that there may be any number.
+    using RowTaker = std::function<Status(const json::Value& row)>;
+    Status finish(const RowTaker& take);
+    /// Tells from now on that nobody waits any more; null: nobody asks.
+    void watch(const std::function<bool()>* cancelled);
+    /// What the run holds between two items.
+    size_t retained_bytes() const;
 
 private:
     struct State;

@@ -212,8 +212,14 @@ bool LevelRun::emit_groups() {
         const Value value = level_.value->eval(context_);
         if (context_.failed()) return false;
         if (!value.is_undefined() && !deliver(value)) return false;
+        if (blocking_->keeper.copies()) context_.end_row();
     }
     return true;
+}
+
+size_t LevelRun::retained_bytes() const {
+    return (blocking_ == nullptr ? 0 : blocking_->keeper.bytes()) +
+           (child_ == nullptr ? 0 : child_->retained_bytes());
 }
 
 /// The row is all of its group: nothing has to be found again or added up.

@@ -55,6 +55,8 @@ public:
 
     /// How often the sources together gave something that WHERE let pass, so far.
     uint64_t tuples() const { return tuples_; }
+    /// What is held between two items.
+    size_t retained_bytes() const;
     /// What is left of the window.
     RowWindow window() const { return {skip_, remaining_}; }
     /// Before the first feed(): all rows are delivered, the window is the caller's to apply.

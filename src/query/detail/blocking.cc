@@ -56,6 +56,7 @@ Status PageRun::run_blocking() {
     const bool may_park =
         request_.owner != nullptr && (resume_.order == Position::Order::kStart || pass->settled ||
                                       pass->segment > 0 || pass->reader);
+    pass->run.watch(&request_.cancelled);
     rows_.emplace(pass->request, pass->filter);
     position_ = Position();
     position_.order = Position::Order::kWhole;
@@ -67,6 +68,7 @@ Status PageRun::run_blocking() {
         }
         if (!pass->finished || pass->settled || settle_order(*pass, skip)) break;
         pass = begin_pass(skip, true);
+        pass->run.watch(&request_.cancelled);
         rows_.emplace(pass->request, pass->filter);
     }
     for (; pass->settled && pass->emitted < pass->texts.size() && !page_full(); ++pass->emitted) {
@@ -79,6 +81,7 @@ Status PageRun::run_blocking() {
     position_.emitted = pass->settled ? pass->emitted : skip;
     answer_.whole_range = more_;
     if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
+    pass->run.watch(nullptr);
     if (more_ && request_.owner != nullptr) answer_.parked = std::move(pass);
     return {};
 }
@@ -88,10 +91,7 @@ Status PageRun::advance(BlockingPass& pass) {
     if (!pass.request.query.reads_items() || pass.segment == pass.segments.size() ||
         pass.run.is_done()) {
         pass.finished = true;
-        json::Arena arena;
-        TRY_STATUS(pass.run.finish(arena, pass.rows));
-        pass.keep_rows();
-        return {};
+        return pass.run.finish([&](const json::Value& row) { return pass.keep(row); });
     }
     const Segment& segment = pass.segments[pass.segment];
     const auto next_segment = [&] {
@@ -143,7 +143,7 @@ Status PageRun::advance(BlockingPass& pass) {
                 ++answer_.matched_items;
                 work.join_tuples += pass.run.tuples() - tuples - 1;
             }
-            pass.keep_rows();
+            TRY_STATUS(pass.keep_rows());
             return !pass.run.is_done();
         }));
     if (!any) next_segment();

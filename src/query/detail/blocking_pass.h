@@ -9,6 +9,7 @@
 #include "query/detail/position.h"
 #include "query/detail/segments.h"
 #include "query/page.h"
+#include "query/retained.h"
 
 namespace orrery::query::detail {
 
@@ -45,13 +46,20 @@ public:
     uint64_t emitted = 0;  ///< rows returned so far
 
     /// Rows borrow from the item that made them, which goes with the next one.
-    void keep_rows() {
-        for (const json::Value& row : rows) {
-            json::write(text, row, json::NumberForm::kCanonical);
-            ends.push_back(text.size());
-        }
+    Status keep_rows() {
+        for (const json::Value& row : rows) TRY_STATUS(keep(row));
         rows.clear();
+        return {};
     }
+    Status keep(const json::Value& row) {
+        json::write(text, row, json::NumberForm::kCanonical);
+        ends.push_back(text.size());
+        return kept_.hold(text.size() + ends.size() * (sizeof(size_t) + sizeof(std::string_view)));
+    }
+    size_t bytes() const override { return run.retained_bytes() + kept_.bytes(); }
+
+private:
+    Retained kept_;
 };
 
 }  // namespace orrery::query::detail

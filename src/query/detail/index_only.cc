@@ -30,6 +30,12 @@ constexpr uint64_t kSmallScope = 20'000;
 constexpr uint64_t kListMax = 1'000'000;
 /// Of a budget, for a value that is evaluated.
 constexpr uint64_t kStepsPerValue = 2;
+/// Entries between two looks whether anybody waits.
+constexpr uint64_t kEntriesPerLook = 4096;
+
+Status gone() {
+    return Status(errors::request_timeout("The client has gone."));
+}
 
 /// The docrefs in `ttl` that are due; false when there are too many, or not all of them are there.
 Result<bool> expired_docrefs(const PageRequest& request, const partition::Partition& part,
@@ -236,7 +242,7 @@ Status PageRun::feed_item_at(IndexOnly& only, std::string_view docref) {
     if (!served) return {};
     ++work_of(only.segment.partition).index_entries;
     TRY_STATUS(only.pass.run.feed(item_.value(), item_.arena(), only.pass.rows));
-    only.pass.keep_rows();
+    TRY_STATUS(only.pass.keep_rows());
     return {};
 }
 
@@ -331,7 +337,7 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
     work_of(only.segment.partition).index_entries += weight;
     TRY_STATUS(
         only.pass.run.feed_equal(Value::object({}), {weight, true}, only.arena, only.pass.rows));
-    only.pass.keep_rows();
+    TRY_STATUS(only.pass.keep_rows());
     for (const std::string& docref : undecided) TRY_STATUS(feed_item_at(only, docref));
     return true;
 }
@@ -354,7 +360,7 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
         TRY(const bool counted, feed_counted(only, condition));
         if (counted) return true;
         const auto each = [&](std::string_view docref, bool certain) {
-            ++only.entries;
+            if (++only.entries % kEntriesPerLook == 0 && cancelled()) return false;
             if (only.is_expired(docref)) return true;
             if (certain) {
                 ++count;
@@ -382,7 +388,7 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
     work_of(only.segment.partition).index_entries += count;
     TRY_STATUS(
         only.pass.run.feed_equal(Value::object({}), {count, true}, only.arena, only.pass.rows));
-    only.pass.keep_rows();
+    TRY_STATUS(only.pass.keep_rows());
     for (const std::string& docref : undecided) TRY_STATUS(feed_item_at(only, docref));
     return true;
 }
@@ -443,7 +449,7 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
         work.index_entries += weight;
         TRY_STATUS(only.pass.run.feed_equal(item, {weight, true, whole_groups}, only.arena,
                                             only.pass.rows));
-        only.pass.keep_rows();
+        TRY_STATUS(only.pass.keep_rows());
         return {};
     };
     json::Arena values;
@@ -457,7 +463,7 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
             const auto value = index::decode_term(term, values);
             const bool whole_value = value && !value->is_array() && !value->is_object();
             for (; postings.valid() && postings.term() == term; postings.next()) {
-                ++only.entries;
+                if (++only.entries % kEntriesPerLook == 0 && cancelled()) return gone();
                 if (only.is_expired(postings.docref())) continue;
                 ++seen;
                 if (!whole_value || postings.partial()) {
@@ -483,8 +489,8 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
         Status status;
         counts->each([&](std::string_view term, uint64_t count, bool partial) {
             if (!status.ok() || only.pass.run.is_done()) return;
-            ++only.entries;
-            if (run != nullptr) status = only.spend(kStepsPerValue);
+            if (++only.entries % kEntriesPerLook == 0 && cancelled()) status = gone();
+            if (status.ok() && run != nullptr) status = only.spend(kStepsPerValue);
             if (!status.ok()) return;
             values.clear();
             const auto value = index::decode_term(term, values);

@@ -22,9 +22,16 @@ constexpr uint64_t kListMax = 1'000'000;
 constexpr uint64_t kCountMax = 65'536;
 /// Sorted items whose documents are kept; of more, those that are shown are read again.
 constexpr uint64_t kDocumentsMax = 2'000;
+/// Items that are read together.
+constexpr size_t kLoadedAtOnce = 128;
 constexpr size_t kBatchMax = 128;
 /// Items between two looks at the clock.
 constexpr size_t kSortedAtOnce = 256;
+
+/// In memory, without the document.
+size_t bytes_of(const Placed& placed) {
+    return sizeof(Placed) + placed.key.size() + placed.term.size();
+}
 
 }  // namespace
 
@@ -190,17 +197,21 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
         placed.key = run_.sort_key(item_, false);
         if (!after_position(placed)) return true;
         if (placed.silent) {
-            if (silent.size() < kListMax) silent.push_back(std::move(placed));
+            if (silent.size() >= kListMax) return true;
+            TRY_STATUS(hold(placed));
+            silent.push_back(std::move(placed));
             return true;
         }
         if (kept.size() >= keep && !before(placed, kept.front())) return true;
         placed.term = run_.sort_key(item_, true);
-        if (keep <= kDocumentsMax)
+        if (keep <= kDocumentsMax && may_keep(candidate.document.size()))
             placed.document = std::make_shared<const std::string>(candidate.document);
+        TRY_STATUS(hold(placed));
         kept.push_back(std::move(placed));
         std::push_heap(kept.begin(), kept.end(), before);
         if (kept.size() > keep) {
             std::pop_heap(kept.begin(), kept.end(), before);
+            let_go(kept.back());
             kept.pop_back();
         }
         return true;
@@ -220,8 +231,25 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
     return {};
 }
 
+bool OrderedSegment::may_keep(size_t document_bytes) const {
+    return document_bytes_ + document_bytes <= limits::kSortedDocumentBytesMax;
+}
+
+/// Counts an item that waits to be shown.
+Status OrderedSegment::hold(const Placed& placed) {
+    if (placed.document != nullptr) document_bytes_ += placed.document->size();
+    placed_bytes_ += bytes_of(placed);
+    return retained_.hold(placed_bytes_);
+}
+
+void OrderedSegment::let_go(const Placed& placed) {
+    if (placed.document != nullptr) document_bytes_ -= placed.document->size();
+    placed_bytes_ -= bytes_of(placed);
+}
+
 Result<bool> OrderedSegment::advance() {
     while (ready_.empty() && !sorted_ && stage_ != Stage::kEnd) {
+        document_bytes_ = placed_bytes_ = 0;
         if (run_.cancelled()) return false;
         if (stage_ == Stage::kUndefined) {
             TRY_STATUS(scan_undefined());
@@ -271,9 +299,11 @@ Status OrderedSegment::scan_undefined() {
         placed.key = placed.term = index::term_ranges::undefined().begin;
         placed.docref = candidate.docref;
         if (!after_position(placed)) return true;
-        placed.document = std::make_shared<const std::string>(candidate.document);
-        TRY(const bool match, matches(*placed.document, placed));
+        TRY(const bool match, matches(candidate.document, placed));
         if (!match) return true;
+        if (!placed.silent && may_keep(candidate.document.size()))
+            placed.document = std::make_shared<const std::string>(candidate.document);
+        TRY_STATUS(hold(placed));
         report_.matched += placed.silent ? 0 : 1;
         found.push_back(std::move(placed));
         return true;
@@ -386,6 +416,8 @@ Status OrderedSegment::walk() {
             placed.docref = *Docref::from_bytes(postings_->docref());
             placed.undecided = sort;
             placed.certain = walk_decides_ && !postings_->partial();
+            if (candidates.size() % kBatchMax == 0)  // a group may be any number
+                TRY_STATUS(retained_.hold(placed_bytes_ + candidates.size() * bytes_of(placed)));
             candidates.push_back(std::move(placed));
         }
         if (group.empty()) {
@@ -403,13 +435,28 @@ Status OrderedSegment::walk() {
 }
 
 Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) {
+    const size_t before = ready_.size();
+    for (size_t i = 0; i < candidates.size(); i += kLoadedAtOnce) {
+        if (run_.cancelled()) return {};
+        TRY_STATUS(keep_matching(
+            std::span(candidates).subspan(i, std::min(kLoadedAtOnce, candidates.size() - i))));
+    }
+    if (!sort) return {};
+    const auto first = ready_.begin() + static_cast<ptrdiff_t>(before);
+    std::sort(first, ready_.end(), Before(order()));
+    if (first != ready_.end())
+        frontier_ = {ready_.back().term, ready_.back().key,
+                     std::string(ready_.back().docref.bytes())};
+    return {};
+}
+
+Status OrderedSegment::keep_matching(std::span<Placed> candidates) {
     const int64_t now = request().clock.wall_seconds();
     std::vector<Docref> docrefs;
     docrefs.reserve(candidates.size());
     for (const Placed& placed : candidates) docrefs.push_back(placed.docref);
     TRY(auto documents,
         load_documents(request(), *request().partitions[segment_.partition], docrefs));
-    const size_t before = ready_.size();
     for (size_t i = 0; i < candidates.size(); ++i) {
         Placed& placed = candidates[i];
         if (!documents[i])
@@ -432,15 +479,10 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
             if (!match) continue;
         }
         report_.matched += placed.silent ? 0 : 1;
-        placed.document = std::move(documents[i]);
+        if (may_keep(documents[i]->size())) placed.document = std::move(documents[i]);
+        TRY_STATUS(hold(placed));
         ready_.push_back(std::move(placed));
     }
-    if (!sort) return {};
-    const auto first = ready_.begin() + static_cast<ptrdiff_t>(before);
-    std::sort(first, ready_.end(), Before(order()));
-    if (first != ready_.end())
-        frontier_ = {ready_.back().term, ready_.back().key,
-                     std::string(ready_.back().docref.bytes())};
     return {};
 }
 

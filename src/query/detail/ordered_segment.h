@@ -3,12 +3,15 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "query/detail/docref_set.h"
 #include "query/detail/documents.h"
 #include "query/detail/page_run.h"
+#include "query/limits.h"
+#include "query/retained.h"
 
 namespace orrery::query::detail {
 
@@ -85,6 +88,10 @@ private:
     void open_range();
     /// Loads candidates, keeps those that match and come after the position.
     Status keep_matching(std::vector<Placed> candidates, bool sort);
+    Status keep_matching(std::span<Placed> candidates);
+    bool may_keep(size_t document_bytes) const;
+    Status hold(const Placed& placed);
+    void let_go(const Placed& placed);
     Result<bool> matches(std::string_view document, Placed& placed);
     bool after_position(const Placed& item) const;
 
@@ -95,7 +102,10 @@ private:
     PageRun& run_;
     const Segment segment_;
     std::deque<Placed> ready_;
-    bool sorted_ = false;  ///< everything is in ready_
+    Retained retained_;
+    size_t document_bytes_ = 0;  ///< of items that wait to be shown: those that are kept at hand …
+    size_t placed_bytes_ = 0;    ///< … and the rest of what is kept of all
+    bool sorted_ = false;        ///< everything is in ready_
     Stage stage_ = Stage::kWalk;
     std::unique_ptr<CandidateReader> scan_;
     std::optional<index::Postings> postings_;
