@@ -112,9 +112,10 @@ TEST_F(QueryTest, WideQueriesCompile) {
     const auto grouped =
         compile("SELECT " + listed("c.x", "") + " FROM c GROUP BY " + listed("c.x", ""));
     EXPECT_TRUE(grouped.ok());
-    EXPECT_TRUE(compile("SELECT VALUE [" + listed("ABS(c.x", ")") + "] FROM c GROUP BY " +
-                        listed("abs(c.x", ")"))
-                    .ok());
+    EXPECT_TRUE(
+        compile("SELECT VALUE [" + listed("-c.x", "") + "] FROM c GROUP BY " + listed("-c.x", ""))
+            .ok());
+    EXPECT_TRUE(compile("SELECT Abs(c.a[0]) FROM c GROUP BY ABS(c[\"a\"][0.0])").ok());
     const auto twice = compile("SELECT " + listed("c.x", "") + ", c.x7 FROM c");
     ASSERT_FALSE(twice.ok());
     EXPECT_NE(twice.error().message.find("'x7' is specified more than once"), std::string::npos);
