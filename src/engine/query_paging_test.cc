@@ -170,5 +170,29 @@ TEST(QueryPaging, LargeItemsAreSorted) {
     container->drop();
 }
 
+TEST(QueryPaging, NoPageIsLongerThanItMayBe) {
+    constexpr int kItems = 6;
+    TestEngine engine;
+    auto container = QueryContainer::create(engine, {});
+    ASSERT_TRUE(container.has_value());
+    for (int i = 0; i < kItems; ++i)
+        ASSERT_TRUE(container->upsert(R"({"id":")" + std::to_string(i) + R"(","n":)" +
+                                      std::to_string(i) + R"(,"text":")" +
+                                      std::string(1'900'000, static_cast<char>('a' + i)) + "\"}"));
+    for (const char* text :
+         {"SELECT * FROM c", "SELECT * FROM c WHERE c.n >= 0", "SELECT * FROM c ORDER BY c.n",
+          "SELECT * FROM c ORDER BY c.missing", "SELECT DISTINCT VALUE c.text FROM c"}) {
+        const QueryOutcome outcome = container->query(text, {});
+        ASSERT_FALSE(outcome.error) << text << " " << *outcome.error;
+        EXPECT_EQ(std::set<std::string>(outcome.rows.begin(), outcome.rows.end()).size(),
+                  size_t{kItems})
+            << text;
+        EXPECT_EQ(outcome.rows.size(), size_t{kItems}) << text;
+        // Two of them have less than 4 MB, three have not.
+        EXPECT_EQ(outcome.pages, size_t{kItems} / 2) << text;
+    }
+    container->drop();
+}
+
 }  // namespace
 }  // namespace orrery::engine

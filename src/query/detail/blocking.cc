@@ -71,8 +71,9 @@ Status PageRun::run_blocking() {
         pass->run.watch(&request_.cancelled);
         rows_.emplace(pass->request, pass->filter);
     }
-    for (; pass->settled && pass->emitted < pass->texts.size() && !page_full(); ++pass->emitted) {
+    for (; pass->settled && pass->emitted < pass->texts.size(); ++pass->emitted) {
         const std::string_view text = pass->texts[pass->emitted];
+        if (page_full(text.size())) break;
         answer_.output_bytes += text.size();
         answer_.returned_bytes += text.size();
         answer_.rows.add(text);

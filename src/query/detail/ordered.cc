@@ -76,7 +76,7 @@ Status PageRun::run_ordered() {
         }
     }
     while (!heap.empty() && late == nullptr && !cancelled()) {
-        if (page_full()) {
+        if (page_full(least_row_bytes(heap.front()->head().bytes))) {
             more_ = true;
             break;
         }

@@ -158,7 +158,8 @@ Result<PageAnswer> PageRun::run() {
 Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref& docref,
                                          Found found, size_t partition, uint64_t& rows_done) {
     const bool single = request_.query.root().sources.size() == 1;
-    if (page_full()) return Step::kPageFull;
+    const size_t row_bytes = least_row_bytes(document.size());
+    if (page_full(row_bytes)) return Step::kPageFull;
     uint64_t bytes = 0;
     if (found != Found::kPerhaps && single && request_.query.returns_whole_item()) {
         TRY(const auto decoded, json::decode_document(document));
@@ -184,7 +185,7 @@ Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref
     }
     for (uint64_t i = rows_done; i < row_values_.size(); ++i) {
         if (window_->closed()) return Step::kClosed;
-        if (page_full()) {
+        if (page_full(row_bytes)) {
             rows_done = i;
             return Step::kPageFull;
         }
@@ -391,7 +392,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     position_.item_rows = 0;
     position_.segment_min = segment.range.max;
     position_.segment_max = segment.range.max;
-    if (page_full() && !last) {
+    if (page_full(0) && !last) {
         more_ = true;
         return done(false);
     }

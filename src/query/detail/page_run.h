@@ -107,9 +107,16 @@ private:
     static bool is_one_run(const IndexOnly& only);
     Status feed_item_at(IndexOnly& only, std::string_view docref);
 
-    bool page_full() const {
+    /// Whether the page has no room for a row of so many bytes. A row alone may be any size.
+    bool page_full(size_t row_bytes) const {
+        if (answer_.rows.empty()) return request_.rows_max == 0;
         return answer_.rows.size() >= request_.rows_max ||
-               answer_.output_bytes >= request_.bytes_max;
+               answer_.output_bytes >= request_.bytes_max ||
+               row_bytes > request_.bytes_max - answer_.output_bytes;
+    }
+    /// What is known of the size of an item's rows before they are made.
+    size_t least_row_bytes(size_t item_bytes) const {
+        return request_.query.returns_whole_item() ? item_bytes : 0;
     }
     bool out_of_time() const { return request_.clock.monotonic_us() > request_.deadline_us; }
     bool cancelled() const { return request_.cancelled && request_.cancelled(); }
