@@ -199,7 +199,7 @@ uint64_t Engine::scope_hash(const catalog::Container& container, const partition
     std::string text = container.rid_text;
     // Ranges split and merge while a client reads on: the position says where it stands. A key
     // stays.
-    const bool one_key = !range.min.empty() && range == partition::range_of_key(range.min);
+    const bool one_key = range.is_of_key();
     const partition::EpkRange whole;
     const partition::EpkRange& scope = one_key ? range : whole;
     for (const std::string_view part :

@@ -105,6 +105,7 @@ TermRange prefix(std::string_view prefix) {
 }
 
 void normalize(std::vector<TermRange>& ranges) {
+    if (ranges.size() == 1 && ranges[0].begin < ranges[0].end) return;
     std::erase_if(ranges, [](const TermRange& r) { return r.begin >= r.end; });
     std::sort(ranges.begin(), ranges.end(),
               [](const TermRange& a, const TermRange& b) { return a.begin < b.begin; });
@@ -148,18 +149,22 @@ Postings::Postings(const PostingScope& scope, uint64_t path_hash, const TermRang
                    storage::Direction direction)
     : scope_(scope),
       forward_(direction == storage::Direction::kForward),
+      single_(range.single),
       prefix_(storage::keys::index_path(scope.partition, path_hash)) {
     if (scope.runs != nullptr) run_ = scope.runs->find(path_hash);
     if (run_ != nullptr) {
         open_run(range);
         return;
     }
-    std::string begin = prefix_ + range.begin;
-    std::string end = prefix_ + range.end;
-    if (range.single) {
+    std::string begin;
+    std::string end;
+    if (range.single && !scope.docref_end.empty()) {
         // The docrefs of one term are one run: nothing outside the scope is touched.
-        if (!scope.docref_end.empty()) end = begin + scope.docref_end;
-        begin += scope.docref_begin;
+        begin = key(range.begin, scope.docref_begin);
+        end = key(range.begin, scope.docref_end);
+    } else {
+        begin = key(range.begin, range.single ? std::string_view(scope.docref_begin) : "");
+        end = key(range.end, "");
     }
     cursor_ = scope.view->scan(storage::Family::kIndex, begin, end, direction);
     ++steps_;
@@ -216,6 +221,12 @@ void Postings::seek(std::string_view term, std::string_view docref) {
     }
     cursor_->seek(key(term, docref));
     arrive();
+}
+
+std::optional<uint64_t> Postings::left() const {
+    // Between the entries of several terms lie those of other scopes.
+    if (!single_ || run_ != nullptr) return std::nullopt;
+    return cursor_->left();
 }
 
 void Postings::next_term() {

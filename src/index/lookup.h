@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,8 @@ public:
     /// To the first entry of another term.
     void next_term();
     Status status() const { return run_ ? run_status_.clone() : cursor_->status(); }
+    /// Of one term: how many entries there are from here on. nullopt: only a walk can tell.
+    std::optional<uint64_t> left() const;
     /// Entries and seeks that the walk has touched.
     uint64_t steps() const { return steps_; }
 
@@ -89,6 +92,7 @@ private:
 
     const PostingScope& scope_;
     const bool forward_;
+    const bool single_;
     std::string prefix_;                       ///< partition and path
     std::unique_ptr<storage::Cursor> cursor_;  ///< null: `run_` is walked
     KeyRunPtr run_;

@@ -5,7 +5,7 @@
 namespace orrery::partition {
 
 DocrefBounds docref_bounds(const PartitionKeyDefinition& definition, const EpkRange& range) {
-    if (!range.min.empty() && range == range_of_key(range.min)) {
+    if (range.is_of_key()) {
         const std::string run = docref_prefix(definition, range.min);
         return {run, prefix_successor(run)};
     }

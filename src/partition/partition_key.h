@@ -59,6 +59,11 @@ struct EpkRange {
     std::string max = "\xFF";  ///< exclusive
 
     bool contains(std::string_view epk) const { return epk >= min && epk < max; }
+    /// range_of_key() of its own beginning.
+    bool is_of_key() const {
+        return !min.empty() && max.size() == min.size() + 1 && max.back() == '\xFF' &&
+               max.starts_with(min);
+    }
     friend bool operator==(const EpkRange&, const EpkRange&) = default;
 };
 /// The range of all keys that start with a hierarchical prefix, or of exactly one full key:

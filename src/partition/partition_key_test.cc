@@ -98,6 +98,10 @@ TEST_F(PartitionKeyTest, PrefixRanges) {
         auto prefix = effective_partition_key(key, components(header));
         ASSERT_TRUE(prefix.ok());
         const EpkRange range = range_of_key(*prefix);
+        EXPECT_EQ(range.is_of_key(), !prefix->empty());
+        EXPECT_FALSE((EpkRange{range.min, range.min + "\xFE"}).is_of_key());
+        EXPECT_FALSE((EpkRange{range.min, range.min + "\xFF\xFF"}).is_of_key());
+        EXPECT_FALSE((EpkRange{range.min, "\xFF"}).is_of_key());
         EXPECT_EQ(hex_encode_upper(range.min), row.member("min").as_string());
         EXPECT_EQ(hex_encode_upper(range.max), row.member("max").as_string());
         ++count;

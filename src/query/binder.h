@@ -138,8 +138,7 @@ private:
     CompiledQuery& query_;
     std::optional<Diagnostics> diagnostics_;
     std::optional<Error> plain_error_;
-    json::Arena scratch_;  // for folding
-    std::unordered_map<std::string_view, uint32_t, KeyedHash> parameter_index_;
+    json::Arena scratch_;                     // for folding
     std::vector<ItemNeeds> computed_needs_;   // as CompiledQuery::computed_
     std::vector<uint64_t> computed_weights_;  // likewise
 };

@@ -68,7 +68,8 @@ const Binding* Binder::find(std::string_view name, const Scope& scope, const Sco
 
 uint32_t Binder::parameter(std::string_view name) {
     auto& names = query_.parameters_;
-    const auto [it, added] = parameter_index_.emplace(name, static_cast<uint32_t>(names.size()));
+    const auto [it, added] =
+        query_.parameter_places_.emplace(name, static_cast<uint32_t>(names.size()));
     if (added) names.push_back(name);
     return it->second;
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "base/status.h"
 #include "index/computed.h"
 #include "index/geometry.h"
@@ -33,6 +34,12 @@ public:
     const Level& root() const { return *root_; }
     /// Names with '@', in order of first use.
     const std::vector<std::string_view>& parameters() const { return parameters_; }
+    /// Which of parameters() it is; nullopt: the query does not use it.
+    std::optional<uint32_t> find_parameter(std::string_view name) const {
+        const auto found = parameter_places_.find(name);
+        if (found == parameter_places_.end()) return std::nullopt;
+        return found->second;
+    }
     /// Indexes of parameters that are used as geometries.
     const std::vector<uint32_t>& geometry_parameters() const { return geometry_parameters_; }
     /// How a call that relates an item to a constant geometry was compiled; null for other calls.
@@ -96,6 +103,7 @@ private:
     std::unique_ptr<Syntax> syntax_;
     const Level* root_ = nullptr;
     std::vector<std::string_view> parameters_;
+    std::unordered_map<std::string_view, uint32_t, KeyedHash> parameter_places_;
     uint32_t slot_count_ = 1;
     bool returns_whole_item_ = false;
     bool has_udf_ = false;

@@ -24,6 +24,7 @@ public:
         if (valid() && this->docref() < docref) postings_.seek(term_, docref);
     }
     Status status() const override { return postings_.status(); }
+    std::optional<uint64_t> left() const override { return postings_.left(); }
 
 private:
     static constexpr int kStepsBeforeSearch = 4;
@@ -70,43 +71,26 @@ private:
 /// The items of one value of which the first ones have been read already.
 class ContinuedStream final : public DocrefStream {
 public:
-    ContinuedStream(const IndexReader& reader, const Condition& condition,
-                    std::vector<ListedDocref> read)
-        : scope_(reader.scope),
-          path_(condition.entries_hash(reader.path_key)),
-          range_(condition.ranges[0]) {
-        scope_.docref_begin = read.back().docref.bytes();
-        scope_.docref_begin.push_back('\0');  // the next one
-        head_.emplace(std::move(read));
-    }
-    bool valid() const override { return rest_ ? rest_->valid() : head_->valid(); }
-    std::string_view docref() const override { return rest_ ? rest_->docref() : head_->docref(); }
-    bool certain() const override { return rest_ ? rest_->certain() : head_->certain(); }
-    void next() override {
-        rest_ ? rest_->next() : head_->next();
-        settle();
-    }
+    ContinuedStream(std::vector<ListedDocref> read, DocrefStreamPtr rest)
+        : head_(std::move(read)), rest_(std::move(rest)) {}
+    bool valid() const override { return head_.valid() || rest_->valid(); }
+    std::string_view docref() const override { return at().docref(); }
+    bool certain() const override { return at().certain(); }
+    void next() override { head_.valid() ? head_.next() : rest_->next(); }
     void seek(std::string_view docref) override {
-        if (!rest_) {
-            head_->seek(docref);
-            settle();
-        }
-        if (rest_) rest_->seek(docref);
+        if (head_.valid()) head_.seek(docref);
+        if (!head_.valid()) rest_->seek(docref);
     }
-    Status status() const override { return rest_ ? rest_->status() : Status(); }
+    Status status() const override { return rest_->status(); }
 
 private:
-    void settle() {
-        if (rest_ || head_->valid()) return;
-        rest_.emplace(scope_, path_, range_);
-        head_.reset();
+    const DocrefStream& at() const {
+        if (head_.valid()) return head_;
+        return *rest_;
     }
 
-    index::PostingScope scope_;  ///< of what has not been read
-    const uint64_t path_;
-    const index::TermRange range_;
-    std::optional<ListStream> head_;
-    std::optional<TermStream> rest_;
+    ListStream head_;
+    const DocrefStreamPtr rest_;
 };
 
 class IntersectionStream final : public DocrefStream {
@@ -307,15 +291,15 @@ Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condi
 Status ConditionProbe::count_to(uint64_t cap) {
     constexpr uint64_t kRoomAtFirst = 16;
     if (known_ || count_ >= cap) return {};
+    if (condition_.is_single_term()) return count_term(cap);
     if (condition_.kind != Condition::Kind::kTerms) {
         TRY(count_, count_entries(reader_, condition_, cap));
         known_ = count_ < cap;
         return {};
     }
-    if (!entries_) {
-        const std::string_view term =
-            from_.empty() ? "" : std::string_view(condition_.ranges[0].begin);
-        entries_.emplace(reader_, condition_, term, from_);
+    if (entries_ == nullptr) {
+        entries_ = std::make_unique<TestedPostings>(reader_, condition_, std::string_view(),
+                                                    std::string_view());
         read_.reserve(std::min<uint64_t>(cap, kRoomAtFirst));
     }
     while (count_ < cap) {
@@ -329,7 +313,31 @@ Status ConditionProbe::count_to(uint64_t cap) {
     return {};
 }
 
+void ConditionProbe::open_term() {
+    if (term_ != nullptr) return;
+    term_ = std::make_unique<TermStream>(reader_.scope, condition_.entries_hash(reader_.path_key),
+                                         condition_.ranges[0]);
+    if (!from_.empty()) term_->seek(from_);
+    total_ = term_->left();
+}
+
+Status ConditionProbe::count_term(uint64_t cap) {
+    open_term();
+    if (total_) {
+        count_ = std::min(*total_, cap);
+        known_ = *total_ < cap;
+        return {};
+    }
+    for (; count_ < cap; ++count_, term_->next()) {
+        known_ = !term_->valid();
+        if (known_) return term_->status();
+        read_.push_back({*storage::Docref::from_bytes(term_->docref()), term_->certain()});
+    }
+    return {};
+}
+
 uint64_t ConditionProbe::extrapolated() const {
+    if (total_) return *total_;
     if (known_ || read_.empty()) return count_;
     const auto hash_of = [](std::string_view docref, uint64_t otherwise) {
         return docref.size() < 8 ? otherwise : load_u64_be(docref.data());
@@ -347,9 +355,12 @@ uint64_t ConditionProbe::extrapolated() const {
 }
 
 Result<DocrefStreamPtr> ConditionProbe::take_stream(uint64_t list_max) {
-    if (condition_.is_single_term() && !known_ && !read_.empty())
+    if (condition_.is_single_term()) {
+        open_term();
+        if (read_.empty()) return std::move(term_);
         return DocrefStreamPtr(
-            std::make_unique<ContinuedStream>(reader_, condition_, std::move(read_)));
+            std::make_unique<ContinuedStream>(std::move(read_), std::move(term_)));
+    }
     if (condition_.kind != Condition::Kind::kTerms)
         return open_stream(reader_, condition_, list_max);
     TRY_STATUS(count_to(list_max + 1));

@@ -25,6 +25,8 @@ public:
     virtual void next() = 0;
     virtual void seek(std::string_view docref) = 0;  ///< to the first at or after; never back
     virtual Status status() const = 0;
+    /// How many there are from here on. nullopt: only a walk can tell.
+    virtual std::optional<uint64_t> left() const { return std::nullopt; }
 };
 using DocrefStreamPtr = std::unique_ptr<DocrefStream>;
 
@@ -116,10 +118,15 @@ public:
     Result<DocrefStreamPtr> take_stream(uint64_t list_max);
 
 private:
+    void open_term();
+    Status count_term(uint64_t cap);
+
     const IndexReader& reader_;
     const Condition& condition_;
     std::string from_;
-    std::optional<TestedPostings> entries_;
+    DocrefStreamPtr term_;                     ///< of one term: what has not been read
+    std::optional<uint64_t> total_;            ///< … known without reading it
+    std::unique_ptr<TestedPostings> entries_;  ///< of other conditions
     std::vector<ListedDocref> read_;
     uint64_t count_ = 0;
     bool known_ = false;

@@ -137,8 +137,9 @@ private:
             return (op == Op::kAnd) == want ? all_of(e, want) : any_of(e, want);
         }
         if (e.ops.size() != 1 || op < Op::kEqual || op > Op::kGreaterEqual) return std::nullopt;
-        const bool mirror = !names_.constant(*e.args[1]);
-        const auto value = names_.constant(*e.args[mirror ? 0 : 1]);
+        auto value = names_.constant(*e.args[1]);
+        const bool mirror = !value;
+        if (mirror) value = names_.constant(*e.args[0]);
         if (!value) return std::nullopt;
         const bool orders = op != Op::kEqual && op != Op::kNotEqual;
         // Null is ordered with nothing, and equal to null at most: such a comparison is never
@@ -211,7 +212,9 @@ private:
         const bool whole = value.is_scalar();
         switch (op) {
             case Op::kEqual: {
-                Found out = terms(path, {ranges::equal(value)}, LookupKind::kSeek, 1);
+                std::vector<TermRange> wanted(1);
+                wanted[0] = ranges::equal(value);
+                Found out = terms(path, std::move(wanted), LookupKind::kSeek, 1);
                 if (!whole) weaken(out);
                 return out;
             }

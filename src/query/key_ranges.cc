@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <unordered_map>
 
 #include "base/encoding.h"
-#include "base/keyed_hash.h"
 #include "query/binder.h"
 #include "query/detail/filter_names.h"
 #include "query/limits.h"
@@ -31,10 +29,7 @@ class Analysis {
 public:
     Analysis(const CompiledQuery& query, const Parameters& parameters,
              const partition::PartitionKeyDefinition& definition)
-        : query_(query), parameters_(parameters), definition_(definition) {
-        for (size_t i = 0; i < query.parameters().size(); ++i)
-            by_name_.emplace(query.parameters()[i], i);
-    }
+        : query_(query), parameters_(parameters), definition_(definition) {}
 
     Pins find(const Expr& e) {
         switch (e.kind) {
@@ -261,7 +256,7 @@ private:
             case ExprKind::kLiteral:
                 return e.value;
             case ExprKind::kParameter:
-                return parameters_.values()[by_name_.at(e.name)];
+                return parameters_.values()[*query_.find_parameter(e.name)];
             case ExprKind::kArray:
             case ExprKind::kObject: {
                 // As key values, all of them are one.
@@ -300,7 +295,6 @@ private:
     const CompiledQuery& query_;
     const Parameters& parameters_;
     const partition::PartitionKeyDefinition& definition_;
-    std::unordered_map<std::string_view, size_t, KeyedHash> by_name_;
     json::Arena arena_;
 };
 

@@ -1,6 +1,3 @@
-#include <unordered_map>
-
-#include "base/keyed_hash.h"
 #include "query/detail/filter_names.h"
 #include "query/limits.h"
 #include "query/query.h"
@@ -25,10 +22,7 @@ class Finder {
 public:
     Finder(const CompiledQuery& query, const Parameters& parameters,
            const std::vector<json::MemberPath>& key_paths)
-        : query_(query), parameters_(parameters), key_paths_(key_paths) {
-        for (size_t i = 0; i < query.parameters().size(); ++i)
-            by_name_.emplace(query.parameters()[i], i);
-    }
+        : query_(query), parameters_(parameters), key_paths_(key_paths) {}
 
     /// The pins of which at least one holds for every item that satisfies `e`; nullopt: unknown.
     Pins find(const Expr& e) const {
@@ -126,15 +120,14 @@ private:
     std::optional<Value> constant(const Expr& e) const {
         if (e.kind == ExprKind::kLiteral) return e.value;
         if (e.kind != ExprKind::kParameter) return std::nullopt;
-        return parameters_.values()[by_name_.at(e.name)];
+        return parameters_.values()[*query_.find_parameter(e.name)];
     }
 
     /// `path` = value. An impossible value gives no pins at all: nothing can match.
     Pins pin(const Expr& path, const Value& value) const {
         Pin out;
-        out.key.resize(key_paths_.size());
         bool found = false;
-        if (detail::is_stored_member(query_, path, {"id"})) {
+        if (detail::is_stored_member(query_, path, id_path_)) {
             if (!value.is_string()) return std::vector<Pin>();
             out.id = value;
             found = true;
@@ -143,17 +136,19 @@ private:
             if (!detail::is_stored_member(query_, path, key_paths_[i])) continue;
             // Arrays and objects as key values do not stand for themselves.
             if (!value.is_scalar()) return value.is_undefined() ? Pins(std::vector<Pin>()) : Pins();
+            out.key.resize(key_paths_.size());
             out.key[i] = value;
             found = true;
         }
         if (!found) return std::nullopt;
+        out.key.resize(key_paths_.size());
         return std::vector<Pin>{std::move(out)};
     }
 
     const CompiledQuery& query_;
     const Parameters& parameters_;
     const std::vector<json::MemberPath>& key_paths_;
-    std::unordered_map<std::string_view, size_t, KeyedHash> by_name_;
+    const json::MemberPath id_path_{"id"};
 };
 
 }  // namespace

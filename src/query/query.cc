@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <list>
 #include <mutex>
@@ -130,6 +131,49 @@ Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view 
     return query;
 }
 
+namespace {
+
+Status given_twice(std::string_view name) {
+    return Status(errors::bad_request(
+        fmt::format("The parameter '{}' is given twice, with different values.", name)));
+}
+
+bool is_same(const Value& a, const Value& b) {
+    return json::to_text(a) == json::to_text(b);
+}
+
+/// The values of a request's list, each to the place of its parameter. A name that comes twice must
+/// have one value, whether the query uses it or not.
+Status take_given(const CompiledQuery& query, std::span<const Value> list,
+                  std::vector<Value>& values) {
+    std::vector<bool> given(values.size());
+    std::vector<json::Member> unused;
+    for (const Value& entry : list) {
+        const Value name = entry.member("name");
+        if (!name.is_string())
+            return Status(
+                errors::bad_request("Every entry of a query's 'parameters' must be an object with "
+                                    "a string 'name'."));
+        const Value value = entry.member("value");
+        const auto place = query.find_parameter(name.as_string());
+        if (!place) {
+            unused.push_back({name.as_string(), value});
+            continue;
+        }
+        if (given[*place] && !is_same(values[*place], value)) return given_twice(name.as_string());
+        values[*place] = value;
+        given[*place] = true;
+    }
+    std::sort(unused.begin(), unused.end(),
+              [](const json::Member& a, const json::Member& b) { return a.name < b.name; });
+    for (size_t i = 1; i < unused.size(); ++i)
+        if (unused[i].name == unused[i - 1].name && !is_same(unused[i].value, unused[i - 1].value))
+            return given_twice(unused[i].name);
+    return {};
+}
+
+}  // namespace
+
 Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& list,
                                     const Environment& environment) {
     Parameters bound;
@@ -140,23 +184,7 @@ Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& lis
     if (!list.is_undefined() && !list.is_null()) {
         if (!list.is_array())
             return errors::bad_request("The 'parameters' of a query must be an array.");
-        std::unordered_map<std::string_view, Value, KeyedHash> given;
-        for (const Value& entry : list.elements()) {
-            const Value name = entry.member("name");
-            if (!name.is_string())
-                return errors::bad_request(
-                    "Every entry of a query's 'parameters' must be an object with a string "
-                    "'name'.");
-            const Value value = entry.member("value");
-            const auto [known, added] = given.emplace(name.as_string(), value);
-            if (!added && json::to_text(known->second) != json::to_text(value))
-                return errors::bad_request(fmt::format(
-                    "The parameter '{}' is given twice, with different values.", name.as_string()));
-        }
-        for (size_t i = 0; i < bound.values_.size(); ++i) {
-            const auto found = given.find(query.parameters()[i]);
-            if (found != given.end()) bound.values_[i] = found->second;
-        }
+        TRY_STATUS(take_given(query, list.elements(), bound.values_));
     }
     for (size_t i = 0; i < bound.values_.size(); ++i)
         if (bound.values_[i].is_undefined())

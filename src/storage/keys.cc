@@ -22,9 +22,14 @@ std::string partition(PartitionId partition) {
 std::string item(PartitionId partition, const Docref& docref) {
     std::string key;
     key.reserve(4 + Docref::kBytesMax);
+    set_item(key, partition, docref);
+    return key;
+}
+
+void set_item(std::string& key, PartitionId partition, const Docref& docref) {
+    key.clear();
     append_u32_be(key, partition);
     key.append(docref.bytes());
-    return key;
 }
 
 std::string ids_of_epk(PartitionId partition, std::string_view epk, IdKind kind) {

@@ -64,6 +64,7 @@ namespace keys {
 
 std::string partition(PartitionId partition);  ///< prefix of all its keys
 std::string item(PartitionId partition, const Docref& docref);
+void set_item(std::string& key, PartitionId partition, const Docref& docref);  ///< in its place
 /// `epk` is binary; written self-delimiting and order-preserving.
 std::string id(PartitionId partition, std::string_view epk, IdKind kind, std::string_view name);
 std::string ids_of_epk(PartitionId partition, std::string_view epk, IdKind kind);  ///< prefix

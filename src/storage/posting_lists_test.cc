@@ -118,11 +118,12 @@ TEST(PostingLists, ServeATermUntilATableChangesIt) {
         for (; cursor->valid(); cursor->next()) ++count;
         return cursor->status().ok() ? count : UINT64_MAX;
     };
-    const auto is_listed = [&] {
+    const auto listed = [&] {
         const ViewPtr view = store->view();
         const detail::ViewImpl& impl = static_cast<const detail::ViewBase&>(*view).impl();
-        return impl.database().posting_lists().find(begin, impl.index_files().table) != nullptr;
+        return impl.database().posting_lists().find(begin, impl.index_files().table);
     };
+    const auto is_listed = [&] { return listed() != nullptr; };
     add("\x50one", 0, 300);
     add("\x50two", 0, 300);
     ASSERT_TRUE(store->flush().ok());
@@ -131,16 +132,57 @@ TEST(PostingLists, ServeATermUntilATableChangesIt) {
     ReadBudget budget{.steps_left = 100};  // fewer than there are entries
     EXPECT_EQ(entries(*in_memory(*store->view(), budget)), 300U);
     EXPECT_FALSE(budget.exceeded);
+    // How many there are is known without a walk.
+    const auto cursor = store->view()->scan(Family::kIndex, begin, end);
+    EXPECT_EQ(cursor->left(), 300U);
+    cursor->next();
+    EXPECT_EQ(cursor->left(), 299U);
+    cursor->seek(testing::index_key(1, 7, "\x50one", 290));
+    EXPECT_EQ(cursor->left(), 10U);
 
     add("\x50two", 300, 400);
     ASSERT_TRUE(store->flush().ok());
     EXPECT_TRUE(is_listed()) << "the table has nothing of the term";
     add("\x50one", 300, 310);
     EXPECT_EQ(entries(*store->view()), 310U) << "not on disk yet";
+    EXPECT_EQ(store->view()->scan(Family::kIndex, begin, end)->left(), std::nullopt);
+    const auto old = listed();
+    ASSERT_NE(old, nullptr);
     ASSERT_TRUE(store->flush().ok());
-    EXPECT_FALSE(is_listed());
-    EXPECT_EQ(entries(*store->view()), 310U);
+    EXPECT_FALSE(is_listed()) << "though somebody still has the old one";
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(entries(*store->view()), 310U);
+    ASSERT_TRUE(is_listed()) << "the new one, in the old one's place";
+    EXPECT_EQ(listed()->size(), 310U);
+    EXPECT_EQ(old->size(), 300U);
     ASSERT_TRUE(store->close().ok());
+}
+
+/// What is used is asked for in the cache often enough to stay there, and what the cache gives up
+/// is gone, however often it was found.
+TEST(PostingLists, OfWhatIsFoundAgainAndAgainStay) {
+    constexpr size_t kListBytes = 64 << 10;
+    PostingLists lists(rocksdb::NewLRUCache(8 * kListBytes, /*num_shard_bits=*/0));
+    const auto insert = [&](const std::string& prefix) {
+        auto list = std::make_shared<PostingList>(prefix);
+        for (uint64_t i = 0; i < kListBytes / 16; ++i) {
+            std::string key = prefix;
+            append_u64_be(key, i);
+            append_u64_be(key, i);
+            ASSERT_TRUE(list->append(key, ""));
+        }
+        list->shrink();
+        lists.insert(std::move(list));
+    };
+    insert("used");
+    insert("unused");
+    ASSERT_NE(lists.find("unused", 0), nullptr);
+    for (int i = 0; i < 100; ++i) {
+        insert("passing" + std::to_string(i));
+        for (int use = 0; use < 40; ++use) ASSERT_NE(lists.find("used", 0), nullptr) << i;
+    }
+    EXPECT_EQ(lists.find("unused", 0), nullptr);
+    EXPECT_EQ(lists.find("used", 1), nullptr) << "another table";
+    EXPECT_NE(lists.find("used", 0), nullptr);
 }
 
 /// Entries of a composite index that begin with one value are a term, too: any range inside is

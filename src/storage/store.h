@@ -48,6 +48,8 @@ public:
     virtual void next() = 0;                      ///< in the cursor's direction
     virtual void seek(std::string_view key) = 0;  ///< first key >= (backward: last key <= ) `key`
     virtual Status status() const = 0;            ///< damage met on the way; check when !valid()
+    /// How many entries there are from here to the end. nullopt: only a walk can tell.
+    virtual std::optional<uint64_t> left() const { return std::nullopt; }
 };
 
 enum class Direction : uint8_t { kForward, kBackward };

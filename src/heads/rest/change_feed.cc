@@ -189,7 +189,7 @@ void handle_change_feed(const CallPtr& call) {
         for (const auto* range : call->container->ranges->overlapping(scope.range))
             TRY_STATUS(check_session(*call, *range));
         request.range = scope.range;
-        if (scope.full_key && scope.range == partition::range_of_key(*scope.epk))
+        if (scope.full_key && scope.range.is_of_key() && scope.range.min == *scope.epk)
             request.full_epk = scope.epk;
         request.terms = call->terms;
         request.bill = call->bill.get();

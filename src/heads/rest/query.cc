@@ -43,7 +43,7 @@ enum class RunsOn : uint8_t { kLoop, kWorker, kScriptThread };
 
 /// False: it must be done elsewhere, after a loop on a worker, after a worker on a script thread.
 Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
-    TRY(const auto scope, feed_scope(*call));
+    TRY(auto scope, feed_scope(*call));
     std::optional<std::string_view> epk;
     if (scope.epk) epk = *scope.epk;
     TRY_STATUS(authorize(call->principal, Access::kFeedRead, {call->container.get(), epk, {}}));
@@ -54,12 +54,12 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     engine::QueryRequest request;
     request.text = std::move(parsed.text);
     request.parameters = parsed.parameters;
-    request.range = scope.range;
+    request.over_container = scope.served == nullptr && scope.range == partition::EpkRange();
     // Together with other headers the key may leave less than itself, or nothing.
     if (scope.full_key &&
-        (scope.epk->empty() || scope.range == partition::range_of_key(*scope.epk)))
-        request.full_epk = scope.epk;
-    request.over_container = scope.served == nullptr && scope.range == partition::EpkRange();
+        (scope.epk->empty() || (scope.range.is_of_key() && scope.range.min == *scope.epk)))
+        request.full_epk = std::move(scope.epk);
+    request.range = std::move(scope.range);
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
     TRY(request.items_max, page_size(*call));
     request.front = feed_front(call->container->rid_text, "Documents");

@@ -124,8 +124,8 @@ Status PageRun::advance(BlockingPass& pass) {
         constexpr uint64_t kCountMax = 65'536;
         TRY(Access access,
             choose_access(pass.request, segment, facts, pass.filter, true, kCountMax));
-        pass.reader =
-            std::make_unique<CandidateReader>(pass.request, segment, std::move(access), nullptr);
+        pass.reader = std::make_unique<CandidateReader>(pass.request, segment, std::move(access),
+                                                        CandidateReader::Start());
     }
     PartitionWork& work = work_of(segment.partition);
     TRY(const bool any,

@@ -92,10 +92,11 @@ std::vector<const Condition*> composite_candidates(const Filter& filter, bool eq
 }
 
 void use_composites(Filter& filter, const partition::ContainerSettings& settings) {
+    // One conjunct alone has an index of its own.
+    if (filter.conjuncts.size() < 2) return;
     std::vector<CompositeCondition> found;
     for (const index::CompositeIndex& composite : settings.indexing.composites) {
         CompositeReach reach = reach_of(filter, composite, settings);
-        // One conjunct alone has an index of its own.
         if (reach.conjuncts.size() < 2 || !settings.composite_usable(composite)) continue;
         CompositeCondition one;
         one.condition.composite = &composite;

@@ -28,12 +28,6 @@ bool is_stored_member(const CompiledQuery& query, const Expr& e, const json::Mem
            query.find_computed(e.steps[0].name) == nullptr;
 }
 
-FilterNames::FilterNames(const CompiledQuery& query, const Parameters& parameters)
-    : parameters_(parameters) {
-    for (size_t i = 0; i < query.parameters().size(); ++i)
-        by_name_.emplace(query.parameters()[i], i);
-}
-
 void FilterNames::bind(const ast::Query& query, bool outermost) {
     for (size_t i = 0; i < query.sources.size(); ++i) {
         const ast::Source& s = query.sources[i];
@@ -90,7 +84,7 @@ std::optional<IndexPathSteps> FilterNames::path_of(const Expr& e) const {
 
 std::optional<Value> FilterNames::constant(const Expr& e) const {
     if (e.kind == ExprKind::kLiteral) return e.value;
-    if (e.kind == ExprKind::kParameter) return parameters_.values()[by_name_.at(e.name)];
+    if (e.kind == ExprKind::kParameter) return parameters_.values()[*query_.find_parameter(e.name)];
     if (e.kind == ExprKind::kUnary && (e.ops[0] == Op::kMinus || e.ops[0] == Op::kPlus) &&
         e.args[0]->kind == ExprKind::kLiteral && e.args[0]->value.is_number())
         return apply_unary(e.ops[0], e.args[0]->value);

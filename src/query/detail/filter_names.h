@@ -2,10 +2,8 @@
 
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "base/keyed_hash.h"
 #include "json/item.h"
 #include "query/ast.h"
 #include "query/compile.h"
@@ -26,7 +24,8 @@ bool is_stored_member(const CompiledQuery& query, const ast::Expr& e,
 class FilterNames {
 public:
     /// Both outlive this.
-    FilterNames(const CompiledQuery& query, const Parameters& parameters);
+    FilterNames(const CompiledQuery& query, const Parameters& parameters)
+        : query_(query), parameters_(parameters) {}
 
     /// Adds the names of FROM. `outermost`: the first source is the item.
     void bind(const ast::Query& query, bool outermost);
@@ -55,8 +54,8 @@ private:
     const Alias* alias_of(std::string_view name) const;
     void collect(const ast::Expr& e, PathUse& use) const;
 
+    const CompiledQuery& query_;
     const Parameters& parameters_;
-    std::unordered_map<std::string_view, size_t, KeyedHash> by_name_;
     std::vector<Alias> aliases_;
 };
 

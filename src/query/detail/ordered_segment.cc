@@ -182,7 +182,7 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
     sorted_ = true;
     report_.access = "sort";
     report_.detail = access.kind == Access::Kind::kScan ? "scan" : access.detail;
-    CandidateReader reader(request(), segment_, std::move(access), nullptr);
+    CandidateReader reader(request(), segment_, std::move(access), {});
     const Before before(order());
     std::vector<Placed> kept;  // a heap: the last one on top
     std::vector<Placed> silent;
@@ -274,17 +274,16 @@ Result<DocumentPtr> OrderedSegment::document_of_head() {
 Status OrderedSegment::scan_undefined() {
     if (scan_ == nullptr) {
         run_.answer_.wants_sorted_path = order().steps;
-        Position from;
+        CandidateReader::Start from;
         const Position& position = run_.resume_;
         const bool resumes = position.order == Position::Order::kSorted &&
                              position.term == index::term_ranges::undefined().begin;
         // Backward walks reverse the docrefs, too; they start over and skip.
         if (resumes && !order().backward && !order().by_rid) {
             from.docref = position.docref;
-            from.item_rows = position.item_rows;
+            from.inclusive = position.item_rows > 0;
         }
-        scan_ = std::make_unique<CandidateReader>(request(), segment_, Access(),
-                                                  from.docref.empty() ? nullptr : &from);
+        scan_ = std::make_unique<CandidateReader>(request(), segment_, Access(), from);
     }
     std::vector<Placed> found;
     const bool whole = order().backward || order().by_rid;  // the order needs all of them

@@ -283,19 +283,15 @@ Status PageRun::run_unordered() {
 /// False when the page is done.
 Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     const int64_t began = request_.clock.monotonic_us();
-    Position resume = position_;
-    resume.term = segment.resume_term;
-    resume.docref = segment.resume_docref;
-    resume.item_rows = segment.resume_rows;
     const bool resumed = segment.resumed;
+    const bool left_by_terms = resumed && position_.order == Position::Order::kTerms;
     TRY(SegmentFacts facts, facts_of(request_, segment));
     Access access;
-    const bool terms_allowed = !resumed || resume.order == Position::Order::kTerms;
-    if (resumed && resume.order == Position::Order::kTerms) {
+    if (left_by_terms) {
         // The page before left in the order of this path.
         const auto left_by = [&](const Condition& condition, size_t conjuncts) {
             if (condition.kind != Condition::Kind::kTerms ||
-                condition.entries_hash(request_.settings->path_key) != resume.path)
+                condition.entries_hash(request_.settings->path_key) != position_.path)
                 return;
             access.kind = Access::Kind::kTerms;
             access.terms = &condition;
@@ -311,7 +307,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
                 "has "
                 "changed. Start the query again.");
     } else {
-        TRY(access, choose_access(request_, segment, facts, filter_, terms_allowed,
+        TRY(access, choose_access(request_, segment, facts, filter_, !resumed,
                                   count_cap(window_->wanted())));
     }
     answer_.plan_us += request_.clock.monotonic_us() - began;
@@ -320,21 +316,23 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     AccessReport report;
     report.partition = segment.partition;
     report.access = access.kind == Access::Kind::kScan ? "scan" : "index";
-    report.detail = access.detail;
+    report.detail = std::move(access.detail);
     const bool exact = access.exact;
     uint64_t expected = exact && access.counted && request_.query.returns_whole_item()
                             ? std::min<uint64_t>(access.estimate, request_.rows_max)
                             : 0;
     const uint64_t path = by_terms ? access.terms->entries_hash(request_.settings->path_key) : 0;
-    CandidateReader reader(request_, segment, std::move(access), resumed ? &resume : nullptr);
+    CandidateReader::Start start;
+    if (resumed) start = {segment.resume_term, segment.resume_docref, segment.resume_rows > 0};
+    CandidateReader reader(request_, segment, std::move(access), start);
     work_of(segment.partition);
     position_.order = by_terms ? Position::Order::kTerms : Position::Order::kDocref;
     position_.segment_min = segment.range.min;
     position_.segment_max = segment.range.max;
     position_.path = path;
-    position_.term = resume.term;
-    position_.docref = resume.docref;
-    position_.item_rows = resume.item_rows;
+    position_.term = segment.resume_term;
+    position_.docref = segment.resume_docref;
+    position_.item_rows = segment.resume_rows;
     const uint64_t loaded_before = answer_.retrieved_items;
     const size_t rows_before = answer_.rows.size();
     const auto done = [&](bool go_on) {
@@ -352,9 +350,9 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     constexpr size_t kBatchMax = 256;
     bool ended = false;  // by the page, the window or the time
     const auto take = [&](const Candidate& candidate) -> Result<bool> {
-        const bool same =
-            resumed && candidate.docref.bytes() == resume.docref && candidate.term == resume.term;
-        uint64_t rows_done = same ? resume.item_rows : 0;
+        const bool same = resumed && candidate.docref.bytes() == segment.resume_docref &&
+                          candidate.term == segment.resume_term;
+        uint64_t rows_done = same ? segment.resume_rows : 0;
         const Found found = exact && candidate.certain ? Found::kCertain : Found::kPerhaps;
         if (const uint64_t rows = std::exchange(expected, 0); rows > 1)
             answer_.rows.expect(rows, candidate.document.size() + kSystemPropertiesBytes);
@@ -377,7 +375,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         const size_t size =
             exact ? std::clamp<size_t>(std::min(left + 1, window_->wanted()), 1, kBatchMax)
                   : batch_size;
-        TRY(const bool any, reader.each(size, take));
+        TRY(const bool any, reader.each(size, std::cref(take)));
         if (ended) return done(false);
         if (!any) break;
         batch_size = std::min(batch_size * 2, kBatchMax);
@@ -434,6 +432,7 @@ void PageRun::note_potential_composite() {
     if (ordered) add_once(use.utilized, metric_path(order_.steps) + "/?");
     const bool points = !answer_.accesses.empty() && answer_.accesses.front().access == "points";
     if (points || (!ordered && !filter_.composites.empty())) return;
+    if (filter_.conjuncts.size() + (ordered ? 1 : 0) < 2) return;
     std::vector<std::string> members;
     for (const Condition* condition : composite_candidates(filter_, ordered))
         if (condition->path != order_.steps)

@@ -118,7 +118,10 @@ private:
     size_t least_row_bytes(size_t item_bytes) const {
         return request_.query.returns_whole_item() ? item_bytes : 0;
     }
-    bool out_of_time() const { return request_.clock.monotonic_us() > request_.deadline_us; }
+    bool out_of_time() const {
+        return request_.deadline_us != INT64_MAX &&
+               request_.clock.monotonic_us() > request_.deadline_us;
+    }
     bool cancelled() const { return request_.cancelled && request_.cancelled(); }
     PartitionWork& work_of(size_t partition);
     void add_row(const json::Value& row, const storage::Docref& docref, std::string_view document);

@@ -1,7 +1,6 @@
 #include "query/detail/segments.h"
 
 #include <algorithm>
-#include <deque>
 
 #include "base/bytes.h"
 #include "base/errors.h"
@@ -34,10 +33,6 @@ constexpr uint64_t kSampleMin = 1024;
 /// Docrefs of one range that a page may hold: 64 MB.
 constexpr uint64_t kListMax = 1'000'000;
 
-partition::EpkRange overlap(const partition::EpkRange& a, const partition::EpkRange& b) {
-    return {std::max(a.min, b.min), std::min(a.max, b.max)};
-}
-
 std::string describe(const Condition& condition) {
     switch (condition.kind) {
         case Condition::Kind::kTerms: {
@@ -67,42 +62,49 @@ std::string describe(const Condition& condition) {
 std::vector<Segment> segments_of(const PageRequest& request, const Position& position) {
     // What is left of the request's range, and where each part of it stands.
     struct Part {
-        partition::EpkRange range;
-        Position::Piece at;  ///< no docref: at its beginning
+        std::string_view min;
+        std::string_view max;
+        const Position::Piece* at;  ///< null: at its beginning
     };
     std::vector<Part> parts;
-    std::string begin = request.range.min;
+    Position::Piece current;
+    std::string_view begin = request.range.min;
     if (position.order == Position::Order::kDocref || position.order == Position::Order::kTerms) {
-        parts.push_back(
-            {{position.segment_min, position.segment_max},
-             {position.segment_max, position.term, position.docref, position.item_rows}});
+        current = {position.segment_max, position.term, position.docref, position.item_rows};
+        parts.push_back({position.segment_min, position.segment_max, &current});
         begin = position.segment_max;
         for (const Position::Piece& piece : position.pieces) {
-            parts.push_back({{begin, piece.max}, piece});
+            parts.push_back({begin, piece.max, &piece});
             begin = piece.max;
         }
     }
-    parts.push_back({{begin, request.range.max}, {}});
+    parts.push_back({begin, request.range.max, nullptr});
 
     std::vector<Segment> out;
     for (size_t i = 0; i < request.partitions.size(); ++i) {
         const auto& identity = request.partitions[i]->identity();
-        const partition::EpkRange mine = overlap(request.range, identity.range);
         for (const Part& part : parts) {
-            const partition::EpkRange range = overlap(mine, part.range);
-            if (range.min >= range.max) continue;
-            Segment segment;
+            const std::string_view min =
+                std::max<std::string_view>({part.min, request.range.min, identity.range.min});
+            const std::string_view max =
+                std::min<std::string_view>({part.max, request.range.max, identity.range.max});
+            if (min >= max) continue;
+            Segment& segment = out.emplace_back();
+            const partition::EpkRange& range = segment.range;
             segment.partition = i;
-            segment.range = range;
-            segment.resumed = !part.at.docref.empty();
-            segment.resume_term = part.at.term;
-            segment.resume_docref = part.at.docref;
-            segment.resume_rows = part.at.item_rows;
+            segment.range.min = min;
+            segment.range.max = max;
+            if (part.at != nullptr) {
+                segment.resumed = !part.at->docref.empty();
+                segment.resume_term = part.at->term;
+                segment.resume_docref = part.at->docref;
+                segment.resume_rows = part.at->item_rows;
+            }
             segment.whole_partition = range == identity.range;
             segment.scope.view = request.view.get();
             segment.scope.partition = identity.id;
             segment.scope.docref_bytes = 8 * (request.settings->key.level_count() + 1);
-            segment.one_key = !range.min.empty() && range == partition::range_of_key(range.min);
+            segment.one_key = range.is_of_key();
             if (segment.one_key && request.full_epk && request.settings->key.level_count() == 1)
                 segment.scope.runs = std::make_shared<index::KeyRuns>();
             if (!segment.whole_partition) {
@@ -110,7 +112,6 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
                 segment.scope.docref_begin = bounds.begin;
                 segment.scope.docref_end = bounds.end;
             }
-            out.push_back(std::move(segment));
         }
     }
     return out;
@@ -196,7 +197,8 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     bool enforces_all = true;
     const auto conditions = filter.conditions(
         [&](const Condition& condition) { return is_narrow(condition, segment); }, enforces_all);
-    std::deque<ConditionProbe> probes;
+    std::vector<ConditionProbe> probes;
+    probes.reserve(conditions.size());
     for (const Condition* condition : conditions)
         // A page that goes on in docref order.
         probes.emplace_back(reader, *condition,
@@ -293,16 +295,14 @@ bool is_visible(const PageRequest& request, const partition::EpkRange& range, in
 }
 
 CandidateReader::CandidateReader(const PageRequest& request, const Segment& segment, Access access,
-                                 const Position* resume)
+                                 const Start& start)
     : request_(request),
       segment_(segment),
       access_(std::move(access)),
-      now_(request.clock.wall_seconds()) {
-    if (resume != nullptr) {
-        resume_term_ = resume->term;
-        resume_docref_ = resume->docref;
-        resume_inclusive_ = resume->item_rows > 0;
-    }
+      now_(request.clock.wall_seconds()),
+      resume_term_(start.term),
+      resume_docref_(start.docref),
+      resume_inclusive_(start.inclusive) {
     const index::PostingScope& scope = segment.scope;
     switch (access_.kind) {
         case Access::Kind::kScan: {
@@ -400,12 +400,15 @@ Result<bool> CandidateReader::each_scanned(size_t max, const Use& use) {
 
 /// The next docrefs into the batch; false at the end.
 Result<bool> CandidateReader::gather(size_t max) {
+    if (gathered_all_) return false;
     const int64_t began = request_.clock.monotonic_us();
     batch_.clear();
     constexpr size_t kRoomAtFirst = 16;
-    batch_.reserve(std::min(max, kRoomAtFirst));
-    Candidate candidate;
-    while (batch_.size() < max && next_docref(candidate)) batch_.push_back(candidate);
+    batch_.reserve(std::min(max, access_.counted ? access_.estimate + 1 : kRoomAtFirst));
+    while (batch_.size() < max && !gathered_all_) {
+        gathered_all_ = !next_docref(batch_.emplace_back());
+        if (gathered_all_) batch_.pop_back();
+    }
     if (!status_.ok()) return std::move(status_);
     seen_ += batch_.size();
     index_us_ += request_.clock.monotonic_us() - began;
@@ -446,7 +449,7 @@ Result<bool> CandidateReader::each_neighbour(const Use& use) {
         storage::Family::kItems, storage::keys::item(partition, batch_.front().docref), key);
     bool given = false;
     for (Candidate& candidate : batch_) {
-        key = storage::keys::item(partition, candidate.docref);
+        storage::keys::set_item(key, partition, candidate.docref);
         while (cursor->valid() && cursor->key() < key) cursor->next();
         if (!cursor->valid()) TRY_STATUS(cursor->status());
         if (!cursor->valid() || cursor->key() != key) return entry_without_item();

@@ -84,8 +84,14 @@ struct Candidate {
 /// belong to the range and what has expired.
 class CandidateReader {
 public:
+    /// Where an earlier page left off; no docref: at the beginning.
+    struct Start {
+        std::string_view term;  ///< kTerms only
+        std::string_view docref;
+        bool inclusive = false;  ///< the item there is not done
+    };
     CandidateReader(const PageRequest& request, const Segment& segment, Access access,
-                    const Position* resume);
+                    const Start& start);
     /// Gives up to `max` candidates to `use` until that says no more (then the reader is done
     /// with); false at the end. What a scan finds is used where it lies.
     using Use = std::function<Result<bool>(const Candidate&)>;
@@ -111,10 +117,11 @@ private:
     const int64_t now_;
     std::unique_ptr<storage::Cursor> items_;  // kScan
     std::optional<TestedPostings> entries_;   // kTerms
-    std::string resume_term_;
-    std::string resume_docref_;
-    bool resume_inclusive_ = false;
+    const std::string resume_term_;
+    const std::string resume_docref_;
+    const bool resume_inclusive_;
     std::vector<Candidate> batch_;
+    bool gathered_all_ = false;
     Documents documents_;
     std::vector<storage::Docref> docrefs_;
     Status status_;

@@ -54,6 +54,7 @@ public:
         if (budget_ != nullptr && budget_->exceeded) return Status(over_budget());
         return {};
     }
+    std::optional<uint64_t> left() const override { return end_ - at_; }
 
 private:
     void arrive() {
@@ -172,6 +173,27 @@ std::string PostingLists::cache_key(std::string_view prefix) const {
 }
 
 PostingListPtr PostingLists::find(std::string_view prefix, uint64_t table) {
+    // Every so often the cache is asked all the same, so that it knows what is used.
+    constexpr uint32_t kUsesUnseen = 32;
+    const uint64_t hash = std::hash<std::string_view>()(prefix);
+    Recent& recent = recent_[hash % kRecent];
+    PostingListPtr found;
+    {
+        const std::lock_guard lock(recent.mutex);
+        if (recent.hash == hash && ++recent.uses % kUsesUnseen != 0) found = recent.list.lock();
+    }
+    // One of another table may have been given up, and made anew since.
+    if (found == nullptr || found->table() != table || found->prefix() != prefix) {
+        found = find_cached(prefix);
+        if (found == nullptr) return nullptr;
+        const std::lock_guard lock(recent.mutex);
+        recent.list = found;
+        recent.hash = hash;
+    }
+    return found->table() == table ? found : nullptr;
+}
+
+PostingListPtr PostingLists::find_cached(std::string_view prefix) {
     // The same as cache_key(), without an allocation for most terms.
     std::array<char, 256> space;
     constexpr size_t kNameBytes = kCacheKeyName.size();
@@ -188,7 +210,7 @@ PostingListPtr PostingLists::find(std::string_view prefix, uint64_t table) {
     if (handle == nullptr) return nullptr;
     PostingListPtr found = *static_cast<const PostingListPtr*>(cache_->Value(handle));
     cache_->Release(handle);
-    return found->table() == table ? found : nullptr;
+    return found;
 }
 
 void PostingLists::insert(PostingListPtr list) {
