@@ -372,16 +372,18 @@ Result<bool> CandidateReader::each(size_t max, const Use& use) {
 Result<bool> CandidateReader::each_scanned(size_t max, const Use& use) {
     // Reading the clock for every item would cost a tenth of the scan.
     constexpr size_t kTimedSteps = 16;
+    const size_t partition_bytes = storage::keys::partition(segment_.scope.partition).size();
     Candidate candidate;
     size_t given = 0;
     while (given < max && items_->valid()) {
-        const auto key = storage::keys::decode_item(items_->key());
-        if (!key) return errors::internal("Stored data is damaged: a malformed key of an item.");
+        // Of a scan inside one partition.
+        const auto docref = Docref::from_bytes(items_->key().substr(partition_bytes));
+        if (!docref) return errors::internal("Stored data is damaged: a malformed key of an item.");
         ++seen_;
         candidate.document = items_->value();
         TRY(const auto document, json::decode_document(candidate.document));
         if (is_visible(request_, segment_.range, now_, document.header)) {
-            candidate.docref = key->docref;
+            candidate.docref = *docref;
             ++given;
             TRY(const bool go_on, use(candidate));
             if (!go_on) return true;
