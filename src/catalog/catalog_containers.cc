@@ -117,6 +117,15 @@ Result<ContainerPtr> CatalogImpl::build_container(
     return ContainerPtr(std::move(out));
 }
 
+namespace {
+
+Status check_computed(const Definition& definition) {
+    const auto& computed = definition.settings.indexing.computed;
+    return computed == nullptr ? Status() : computed->check_new();
+}
+
+}  // namespace
+
 Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
                                                    const json::Value& body,
                                                    const ThroughputRequest& throughput,
@@ -125,6 +134,7 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     TRY(DatabaseNode * parent, owner(database));
     TRY(std::string id, body_id(body));
     TRY(Definition definition, parse_definition(body, allow_missing_key, deps_.compile_computed));
+    TRY_STATUS(check_computed(definition));
     if (parent->containers.find(id) != nullptr) return errors::conflict();
     TRY_STATUS(check_encryption_keys(*parent, definition));
     TRY_STATUS(check_listed_views(body, nullptr));
@@ -189,6 +199,7 @@ Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
             "The container's property 'id' cannot be changed after its creation.");
     TRY_STATUS(check_listed_views(body, &before));
     TRY(Definition definition, parse_replacement(body, before.definition, deps_.compile_computed));
+    TRY_STATUS(check_computed(definition));
     TRY_STATUS(check_if_match(if_match, before.version.etag));
     NewSettings to;
     to.record = node->record;

@@ -317,6 +317,25 @@ TEST_F(ComputedTest, IndexesThatCannotBe) {
     EXPECT_EQ(refusal(R"({"includedPaths":[{"path":"/*"}]})", kTime), "ok");
 }
 
+TEST_F(ComputedTest, PatternsThatCannotBe) {
+    constexpr std::string_view kPattern =
+        R"([{"name":"x","query":"SELECT VALUE RegexMatch(c.a, '(?=b)a') FROM c"}])";
+    EXPECT_NE(refusal(R"({"includedPaths":[{"path":"/*"}]})", kPattern).find("needs backtracking"),
+              std::string::npos);
+    QueryContainer container = make(R"({"includedPaths":[{"path":"/*"}]})", "");
+    json::Arena arena;
+    const auto replaced = engine_.catalog().replace_container(
+        "q", container.container().id,
+        *json::parse(R"({"id":")" + container.container().id +
+                         R"(","partitionKey":{"paths":["/id"]},"computedProperties":)" +
+                         std::string(kPattern) + "}",
+                     arena),
+        "");
+    ASSERT_FALSE(replaced.ok());
+    EXPECT_NE(replaced.error().message.find("needs backtracking"), std::string::npos)
+        << replaced.error().message;
+}
+
 TEST_F(ComputedTest, APartitionKeyOfTheSameName) {
     QueryContainerSpec spec;
     spec.partition_key = R"({"paths":["/pk"],"kind":"Hash","version":2})";

@@ -13,6 +13,7 @@
 #include "query/evaluation.h"
 #include "query/functions.h"
 #include "query/query.h"
+#include "query/regex.h"
 
 namespace orrery::query {
 namespace {
@@ -21,6 +22,34 @@ using ast::Expr;
 using ast::ExprKind;
 using index::ComputedProperties;
 using json::Value;
+
+/// {"errors":[…]} with numbers for codes, as definitions are answered.
+std::string details(const Error& error) {
+    if (error.form != ErrorForm::kQuery) {
+        std::string out = R"({"errors":[{"severity":"Error","message":)";
+        json::write_string(out, error.message);
+        return out + "}]}";
+    }
+    constexpr std::string_view kCode = R"("code":"SC)";
+    std::string out;
+    std::string_view rest = error.message;
+    // Quotes inside of messages are escaped: this is found nowhere else.
+    for (size_t at = rest.find(kCode); at != rest.npos; at = rest.find(kCode)) {
+        const size_t end = rest.find('"', at + kCode.size());
+        out += rest.substr(0, at);
+        out += R"("code":)";
+        out += rest.substr(at + kCode.size(), end - at - kCode.size());
+        rest.remove_prefix(end + 1);
+    }
+    out += rest;
+    return out;
+}
+
+Error malformed(std::string_view text, size_t place, const Error& error) {
+    return errors::bad_request(fmt::format(
+        "Computed property at index ({}) has a malformed query: '{}' Error details: '{}'", place,
+        text, details(error)));
+}
 
 class CompiledProperties final : public ComputedProperties {
 public:
@@ -52,7 +81,34 @@ public:
         return {};
     }
 
+    Status check_new() const override {
+        for (size_t i = 0; i < compiled_.size(); ++i)
+            TRY_STATUS(check_patterns(i, *compiled_[i].query->syntax().value));
+        return {};
+    }
+
 private:
+    /// A pattern is looked at when there is a text to match, and what fails then leaves the value
+    /// undefined: one that never works would go unnoticed.
+    Status check_patterns(size_t place, const Expr& e) const {
+        const FunctionSpec* spec = e.kind == ExprKind::kCall ? find_function(e.name) : nullptr;
+        if (spec != nullptr && spec->name == "REGEXMATCH" && is_text(*e.args[1]) &&
+            (e.args.size() < 3 || is_text(*e.args[2]))) {
+            EvalContext context;
+            regex_match(context, "", e.args[1]->value.as_string(),
+                        e.args.size() < 3 ? "" : e.args[2]->value.as_string());
+            if (const Status status = context.take_status(); !status.ok())
+                return Status(malformed(definitions()[place].query, place, status.error()));
+        }
+        for (const Expr* part : e.args) TRY_STATUS(check_patterns(place, *part));
+        for (const ast::Step& step : e.steps)
+            if (step.expr != nullptr) TRY_STATUS(check_patterns(place, *step.expr));
+        return {};
+    }
+    static bool is_text(const Expr& e) {
+        return e.kind == ExprKind::kLiteral && e.value.is_string();
+    }
+
     const std::vector<Compiled> compiled_;
     json::Selection selection_;  ///< what the indexable ones look at
 };
@@ -148,49 +204,22 @@ private:
     const size_t own_;
 };
 
-/// {"errors":[…]} with numbers for codes, as definitions are answered.
-std::string details(const Error& error) {
-    if (error.form != ErrorForm::kQuery) {
-        std::string out = R"({"errors":[{"severity":"Error","message":)";
-        json::write_string(out, error.message);
-        return out + "}]}";
-    }
-    constexpr std::string_view kCode = R"("code":"SC)";
-    std::string out;
-    std::string_view rest = error.message;
-    // Quotes inside of messages are escaped: this is found nowhere else.
-    for (size_t at = rest.find(kCode); at != rest.npos; at = rest.find(kCode)) {
-        const size_t end = rest.find('"', at + kCode.size());
-        out += rest.substr(0, at);
-        out += R"("code":)";
-        out += rest.substr(at + kCode.size(), end - at - kCode.size());
-        rest.remove_prefix(end + 1);
-    }
-    out += rest;
-    return out;
-}
-
 Result<std::shared_ptr<const CompiledQuery>> compile_definition(
     const std::vector<ComputedProperties::Definition>& all, size_t own) {
     const std::string& text = all[own].query;
-    const auto malformed = [&](const Error& error) {
-        return errors::bad_request(fmt::format(
-            "Computed property at index ({}) has a malformed query: '{}' Error details: '{}'", own,
-            text, details(error)));
-    };
     auto syntax = parse_query(text);
-    if (!syntax.ok()) return malformed(syntax.error());
+    if (!syntax.ok()) return malformed(text, own, syntax.error());
     if ((*syntax)->query->select_kind != ast::SelectKind::kValue)
         return errors::bad_request(
             fmt::format("Required VALUE expression missing from computed property query '{}' at "
                         "index ({}).",
                         text, own));
     const Diagnostics refused = Restrictions(**syntax, all, own).check();
-    if (!refused.empty()) return malformed(refused.to_error());
+    if (!refused.empty()) return malformed(text, own, refused.to_error());
     auto compiled = compile_syntax(std::move(*syntax));
-    if (!compiled.ok()) return malformed(compiled.error());
+    if (!compiled.ok()) return malformed(text, own, compiled.error());
     const Status runnable = (*compiled)->check_runnable();
-    if (!runnable.ok()) return malformed(runnable.error());
+    if (!runnable.ok()) return malformed(text, own, runnable.error());
     return compiled;
 }
 

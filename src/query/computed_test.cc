@@ -128,6 +128,30 @@ TEST_F(ComputedTest, WhatDefinitionsMayNotUse) {
     EXPECT_EQ(query_error("SELECT VALUE LOWER(r.x) FROM root r"), "ok");
 }
 
+/// Such a value could never be told. A container that is stored with it must still open.
+TEST_F(ComputedTest, PatternsThatNeedBacktrackingAreNotTakenAnew) {
+    const auto check = [&](const std::string& expression) -> std::string {
+        std::string list = R"([{"name":"x","query":)";
+        json::write_string(list, "SELECT VALUE " + expression + " FROM c");
+        const auto compiled = compile_list(list + "}]");
+        if (!compiled.ok()) return "does not compile: " + compiled.error().message;
+        const Status status = (*compiled)->check_new();
+        return status.ok() ? "ok" : status.error().message;
+    };
+    for (const char* expression :
+         {R"(RegexMatch(c.a, "(.)\\1"))", R"(RegexMatch(c.a, "(?=b)a", "i"))",
+          R"({"m": [c.b, regexmatch(c.a, "a++")]})", R"(c.b ? 1 : RegexMatch("", "(?<!x)y"))"}) {
+        const std::string message = check(expression);
+        EXPECT_TRUE(message.starts_with("Computed property at index (0) has a malformed query: "))
+            << expression << ": " << message;
+        EXPECT_NE(message.find("needs backtracking"), std::string::npos) << message;
+    }
+    for (const char* expression :
+         {R"(RegexMatch(c.a, "(.)b"))", R"(RegexMatch(c.a, c.pattern))",
+          R"(RegexMatch(c.a, "a", c.modifiers))", R"x(LOWER("(?=b)"))x", R"x(c["(?=b)"])x"})
+        EXPECT_EQ(check(expression), "ok") << expression;
+}
+
 TEST_F(ComputedTest, AtMostTwenty) {
     const auto list = [](int count) {
         std::string out = "[";
