@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Measures queries on Orrery and on PostgreSQL with JSONB in one run and writes docs/benchmarks-query.md.
-#   bench/query.sh [--items 1000000] [--seconds 5] [--connections 8] [--cache-mb 2048] [--only PART] [--out FILE]
+#   bench/query.sh [--items 1000000] [--seconds 2] [--turns 3] [--connections 8] [--cache-mb 2048] [--only PART] [--out FILE]
 # Everything runs on loopback from a temporary folder; only processes started here are ended.
-# Both systems run side by side with the same memory and take turns line by line: while one answers,
+# Both systems run side by side with the same memory and take turns, several for each line: while one answers,
 # the other is idle. One million items take about ten minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 items=1000000
-seconds=5
+seconds=2
+turns=3
 warm_seconds=15
 connections=8
 cache_mb=2048 # for Orrery's caches and PostgreSQL's shared buffers alike
@@ -18,6 +19,7 @@ while [ $# -gt 0 ]; do
     case "$1" in
         --items) items=$2; shift 2 ;;
         --seconds) seconds=$2; shift 2 ;;
+        --turns) turns=$2; shift 2 ;;
         --connections) connections=$2; shift 2 ;;
         --cache-mb) cache_mb=$2; shift 2 ;;
         --only) only=$2; shift 2 ;;
@@ -64,10 +66,14 @@ limit() {
 }
 limit
 
-# Line by line in turns: whatever else the machine does falls on both.
+# In short turns: whatever else the machine does falls on both.
 "$load" lines | grep -F -- "$only" | while read -r line; do
-    "$load" "${pg[@]}" "${common[@]}" --line "$line" run | tee -a "$results"
-    "$load" "${orrery[@]}" "${common[@]}" --line "$line" run | tee -a "$results"
+    for scope in container key; do
+        for _ in $(seq "$turns"); do
+            "$load" "${pg[@]}" "${common[@]}" --line "$line" --scope "$scope" run | tee -a "$results"
+            "$load" "${orrery[@]}" "${common[@]}" --line "$line" --scope "$scope" run | tee -a "$results"
+        done
+    done
 done
 limit
 kill "$nginx_pid"
@@ -86,6 +92,6 @@ stop_orrery
 stop_postgres
 echo "measured after $((SECONDS - started)) s"
 
-python3 bench/query_report.py "$results" "$items" "$seconds" "$connections" "$cache_mb" >"$out"
+python3 bench/query_report.py "$results" "$items" "$seconds" "$turns" "$connections" "$cache_mb" >"$out"
 grep '^|' "$out"
 echo "written: $out"
