@@ -43,8 +43,7 @@ uint64_t Filter::seeks() const {
 std::vector<const Condition*> Filter::conditions(
     const std::function<bool(const Condition&)>& usable, bool& all) const {
     std::vector<const Condition*> out;
-    out.reserve(composites.size() + conjuncts.size());
-    std::vector<bool> decided(composites.empty() ? 0 : conjuncts.size());
+    std::vector<bool> decided(conjuncts.size());
     for (const CompositeCondition& one : composites) {
         if (!usable(one.condition)) continue;
         out.push_back(&one.condition);
@@ -52,7 +51,7 @@ std::vector<const Condition*> Filter::conditions(
     }
     all = true;
     for (size_t i = 0; i < conjuncts.size(); ++i) {
-        if (!decided.empty() && decided[i]) continue;
+        if (decided[i]) continue;
         const auto& condition = conjuncts[i].condition;
         if (condition && usable(*condition)) {
             out.push_back(&*condition);
