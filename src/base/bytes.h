@@ -44,6 +44,18 @@ inline uint32_t load_u32_le(const char* in) {
     return v;
 }
 
+/// Whether two texts of one length are the same. Short ones, such as names, without a call.
+inline bool same_bytes(const char* a, const char* b, size_t size) {
+    if (size > 16) return std::memcmp(a, b, size) == 0;
+    if (size >= 8)
+        return ((load_u64_le(a) ^ load_u64_le(b)) |
+                (load_u64_le(a + size - 8) ^ load_u64_le(b + size - 8))) == 0;
+    if (size >= 4)
+        return ((load_u32_le(a) ^ load_u32_le(b)) |
+                (load_u32_le(a + size - 4) ^ load_u32_le(b + size - 4))) == 0;
+    return size == 0 || (a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1]);
+}
+
 inline void append_u64_be(std::string& out, uint64_t v) {
     char b[8];
     store_u64_be(b, v);

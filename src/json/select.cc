@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "base/errors.h"
 #include "base/keyed_hash.h"
 #include "json/detail/builder.h"
@@ -96,7 +97,7 @@ const Node* child_before(const Node& node, const char* colon, const char* object
             const size_t size = child.written.size();
             if (colon - object_at < static_cast<ptrdiff_t>(size)) continue;
             const char* const opening = colon + 1 - size;
-            if (std::memcmp(opening, child.written.data(), size) != 0) continue;
+            if (!same_bytes(opening, child.written.data(), size)) continue;
             // Not the end of a longer name with a quote in it.
             if (opening[-1] != '\\') return &child;
         }
@@ -245,7 +246,7 @@ bool Selector::object(const char* at, const Node& node, Value& out) {
     const size_t wanted = node.children.size();
     Found found{
         reinterpret_cast<Member*>(arena_.allocate(wanted * sizeof(Member), alignof(Member)))};
-    detail::StructureState state;
+    detail::StructureState state(node.wanted);
     detail::StructureBlock blocks[kChunkBlocks];
     // Objects inside the item are mostly small.
     const size_t chunk = level_ == 1 ? kChunkBlocks : 1;

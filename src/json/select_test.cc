@@ -237,7 +237,7 @@ TEST(Structure, AllImplementationsAgree) {
             names.distance[n] = static_cast<uint8_t>(2 + random.below(kWantedNameBytesMax));
             names.last[n] = "abn\""[random.below(4)];
         }
-        StructureState state[2];
+        StructureState state[] = {StructureState(names), StructureState(names)};
         StructureBlock blocks[2][kCount];
         scan_structure_portable(text, kCount, names, state[0], blocks[0]);
         scan_structure(text, 1, names, state[1], blocks[1]);

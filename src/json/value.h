@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/check.h"
 
 namespace orrery::json {
@@ -164,7 +165,8 @@ inline std::span<const Member> Value::members() const {
 inline Value Value::member(std::string_view name) const {
     if (is_object()) {
         for (const Member& m : members())
-            if (m.name == name) return m.value;
+            if (m.name.size() == name.size() && same_bytes(m.name.data(), name.data(), name.size()))
+                return m.value;
     }
     return {};
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/find_bytes.h"
 #include "query/functions.h"
 #include "query/limits.h"
 #include "query/number.h"
@@ -54,7 +55,7 @@ Value concat(EvalContext& context, Arguments args) {
 // --- comparisons with an optional "ignore case" argument ----------------------------------------
 
 bool contains(std::string_view s, std::string_view t) {
-    return find_text(s, t) != std::string_view::npos;
+    return find_bytes(s, t) != std::string_view::npos;
 }
 bool starts(std::string_view s, std::string_view t) {
     return s.starts_with(t);
@@ -123,7 +124,7 @@ Value index_of(EvalContext& context, Arguments args) {
         if (position > text_length(s)) return Value::integer(-1);
         from = text_offset(s, position);
     }
-    const size_t at = find_text(s, args[1].as_string(), from);
+    const size_t at = find_bytes(s, args[1].as_string(), from);
     if (at == std::string_view::npos) return Value::integer(-1);
     return Value::integer(static_cast<int64_t>(text_position(s, at)));
 }
@@ -198,8 +199,8 @@ Value replace(EvalContext& context, Arguments args) {
     if (!charge_text(context, s.size())) return {};
     std::string out;
     size_t from = 0;
-    for (size_t at = find_text(s, find); at != std::string_view::npos;
-         at = find_text(s, find, from)) {
+    for (size_t at = find_bytes(s, find); at != std::string_view::npos;
+         at = find_bytes(s, find, from)) {
         out.append(s, from, at - from);
         out += by;
         from = at + find.size();
@@ -245,8 +246,8 @@ Value split(EvalContext& context, Arguments args) {
     std::vector<Value> parts;
     size_t from = 0;
     if (!separator.empty()) {
-        for (size_t at = find_text(s, separator); at != std::string_view::npos;
-             at = find_text(s, separator, from)) {
+        for (size_t at = find_bytes(s, separator); at != std::string_view::npos;
+             at = find_bytes(s, separator, from)) {
             parts.push_back(Value::string(s.substr(from, at - from)));
             from = at + separator.size();
         }

@@ -1,5 +1,6 @@
 #include "query/like.h"
 
+#include "base/find_bytes.h"
 #include "query/text.h"
 
 namespace orrery::query {
@@ -104,7 +105,7 @@ bool LikePattern::matches(std::string_view text) const {
         case Shape::kSuffix:
             return text.ends_with(literal_);
         case Shape::kContains:
-            return find_text(text, literal_) != std::string_view::npos;
+            return find_bytes(text, literal_) != std::string_view::npos;
         case Shape::kGeneral:
             break;
     }

@@ -1,8 +1,8 @@
 #include "query/text.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/find_bytes.h"
 #include "query/case_table.h"
 #include "query/choices.h"
 
@@ -151,23 +151,12 @@ std::string_view text_slice(std::string_view text, size_t start, size_t count, j
     return arena.copy(out);
 }
 
-namespace {
-/// Up to here a search that compares the part at every place is good enough.
-constexpr size_t kShortPartBytes = 32;
-}  // namespace
-
-size_t find_text(std::string_view text, std::string_view part, size_t from) {
-    if (part.size() < kShortPartBytes) return text.find(part, from);
-    if (from >= text.size()) return std::string_view::npos;
-    const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
-    if (found == nullptr) return std::string_view::npos;
-    return static_cast<size_t>(static_cast<const char*>(found) - text.data());
-}
-
 size_t find_last_text(std::string_view text, std::string_view part) {
+    // Up to here a search that compares the part at every place is good enough.
+    constexpr size_t kShortPartBytes = 32;
     if (part.size() < kShortPartBytes) return text.rfind(part);
     const std::string backwards(text.rbegin(), text.rend());
-    const size_t at = find_text(backwards, std::string(part.rbegin(), part.rend()));
+    const size_t at = find_bytes(backwards, std::string(part.rbegin(), part.rend()));
     return at == std::string_view::npos ? at : text.size() - at - part.size();
 }
 

@@ -23,10 +23,13 @@ struct WantedNames {
 
 /// What a scan carries from block to block. A scan begins at the object's opening brace.
 struct StructureState {
-    uint64_t in_string = 0;  ///< all ones inside a string
-    uint64_t escape = 0;     ///< 1: the next byte is escaped
-    uint64_t quotes = 0;     ///< of the block before
-    uint64_t last[kWantedNamesMax] = {};
+    explicit StructureState(const WantedNames& names) {
+        for (size_t n = 0; n < names.count; ++n) last[n] = 0;
+    }
+    uint64_t in_string = 0;          ///< all ones inside a string
+    uint64_t escape = 0;             ///< 1: the next byte is escaped
+    uint64_t quotes = 0;             ///< of the block before
+    uint64_t last[kWantedNamesMax];  ///< of the names' last bytes, likewise
     int64_t depth = 0;
 };
 

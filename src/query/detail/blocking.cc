@@ -130,7 +130,7 @@ Status PageRun::advance(BlockingPass& pass) {
     PartitionWork& work = work_of(segment.partition);
     TRY(const bool any,
         pass.reader->each(pass.batch, [&](const Candidate& candidate) -> Result<bool> {
-            TRY_STATUS(item_.load(pass.request, candidate.document, candidate.docref));
+            TRY_STATUS(item_.load(pass.request, candidate.decoded, candidate.docref));
             TRY(const bool served, rows_->passes_served(item_));
             ++pass.loaded;
             if (!served) return true;

@@ -1,11 +1,11 @@
 // Answers that the index gives without reading items: aggregates, GROUP BY and DISTINCT over one
 // indexed path, and counts of what a filter finds.
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "base/bytes.h"
 #include "base/errors.h"
+#include "base/find_bytes.h"
 #include "index/terms.h"
 #include "partition/expiry.h"
 #include "query/detail/blocking_pass.h"
@@ -256,12 +256,11 @@ void find_terms(const storage::TermCounts& counts, const std::string& needle, co
         for (size_t i = counts.first; i < counts.last; ++i) each(i);
         return;
     }
-    const std::string_view bytes = column.bytes();
     const size_t end = column.offset(counts.last);
+    const std::string_view bytes = column.bytes().substr(0, end);
     for (size_t at = column.offset(counts.first), i = counts.first; at < end;) {
-        const void* hit = memmem(bytes.data() + at, end - at, needle.data(), needle.size());
-        if (hit == nullptr) return;
-        at = static_cast<size_t>(static_cast<const char*>(hit) - bytes.data());
+        at = find_bytes(bytes, needle, at);
+        if (at == std::string_view::npos) return;
         i = column.find_offset(at, i);
         each(i);
         at = column.offset(i + 1);

@@ -463,7 +463,7 @@ Status OrderedSegment::keep_matching(std::span<Placed> candidates) {
                 errors::internal("Stored data is damaged: the index names an item that is not "
                                  "there. Run `orrery check`."));
         TRY(const auto document, json::decode_document(*documents[i]));
-        if (!is_visible(request(), segment_.range, now, document.header)) continue;
+        if (!is_visible(request(), segment_, now, document.header)) continue;
         if (placed.undecided) {
             TRY_STATUS(item_.load(request(), *documents[i], placed.docref));
             placed.key = run_.sort_key(item_, false);

@@ -13,7 +13,13 @@ using json::Value;
 
 Status LoadedItem::load(const PageRequest& request, std::string_view bytes,
                         const storage::Docref& docref) {
-    TRY(document_, json::decode_document(bytes));
+    TRY(const auto document, json::decode_document(bytes));
+    return load(request, document, docref);
+}
+
+Status LoadedItem::load(const PageRequest& request, const json::DocumentView& document,
+                        const storage::Docref& docref) {
+    document_ = document;
     arena_.clear();
     const ItemNeeds& needs = request.query.needs();
     if (!needs.whole && !needs.system) {

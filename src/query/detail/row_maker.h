@@ -19,6 +19,8 @@ class LoadedItem {
 public:
     /// `bytes` (a document) must outlive the use of value().
     Status load(const PageRequest& request, std::string_view bytes, const storage::Docref& docref);
+    Status load(const PageRequest& request, const json::DocumentView& document,
+                const storage::Docref& docref);
     const json::Value& value() const { return value_; }
     json::Arena& arena() { return arena_; }
     const json::DocumentView& document() const { return document_; }

@@ -77,7 +77,8 @@ struct Candidate {
     storage::Docref docref;
     std::string term;  ///< kTerms only
     bool certain = false;
-    std::string_view document;  ///< until the reader goes on
+    std::string_view document;   ///< until the reader goes on …
+    json::DocumentView decoded;  ///< … and what it says
 };
 
 /// Reads the items of a segment in the order of its access, a batch at a time. Skips what does not
@@ -130,8 +131,8 @@ private:
     int64_t load_us_ = 0;
 };
 
-/// Whether a document belongs to a range of keys and has not expired.
-bool is_visible(const PageRequest& request, const partition::EpkRange& range, int64_t now,
+/// Whether a document belongs to a segment's range of keys and has not expired.
+bool is_visible(const PageRequest& request, const Segment& segment, int64_t now,
                 const json::DocumentHeader& header);
 
 }  // namespace orrery::query::detail
