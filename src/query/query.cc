@@ -257,6 +257,10 @@ uint64_t QueryRun::tuples() const {
     return state_->run.tuples();
 }
 
+std::span<const Value> QueryRun::row_keys() const {
+    return state_->run.row_keys();
+}
+
 RowWindow QueryRun::window() const {
     return state_->run.window();
 }

@@ -94,6 +94,8 @@ public:
     /// for queries that group or remove duplicates of a single source.
     Status feed_equal(const json::Value& item, const LevelRun::Known& known, json::Arena& arena,
                       std::vector<json::Value>& rows);
+    /// LevelRun::row_keys() of the last row that came.
+    std::span<const json::Value> row_keys() const;
     /// Tuples of the FROM clause that passed WHERE, of all items so far.
     uint64_t tuples() const;
     /// True when further items cannot change the result (TOP, LIMIT reached; no FROM).

@@ -295,9 +295,17 @@ bool LevelRun::emit_sorted() {
     Blocking& b = *blocking_;
     std::sort(b.rows.begin(), b.rows.end(),
               [this](const SortedRow& x, const SortedRow& y) { return before(x, y); });
-    for (const SortedRow& row : b.rows)
+    for (const SortedRow& row : b.rows) {
+        delivered_ = &row;
         if (!emit(row.value)) return false;
+    }
     return true;
+}
+
+std::span<const Value> LevelRun::row_keys() const {
+    if (delivered_ != nullptr) return delivered_->keys;
+    if (!level_.grouped) return {};
+    return {context_.slots + level_.group_slot, level_.group_keys.size()};
 }
 
 bool LevelRun::finish() {

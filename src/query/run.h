@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "json/value.h"
@@ -53,6 +54,10 @@ public:
     bool feed() { return feed(Known()); }
     bool finish();
 
+    /// While a row is delivered: what tells it from the others, as long as it does not change. The
+    /// values of ORDER BY, or those of GROUP BY; of other rows nothing but themselves.
+    std::span<const json::Value> row_keys() const;
+
     /// How often the sources together gave something that WHERE let pass, so far.
     uint64_t tuples() const { return tuples_; }
     /// What is held between two items.
@@ -91,9 +96,10 @@ private:
     const Level& level_;
     EvalContext& context_;
     RowSink& sink_;
-    std::unique_ptr<LevelRun> child_;     // runs the first source when that is a subquery
-    std::unique_ptr<Blocking> blocking_;  // null for a streaming level
-    Known fed_;                           // of the item that is being fed
+    std::unique_ptr<LevelRun> child_;       // runs the first source when that is a subquery
+    std::unique_ptr<Blocking> blocking_;    // null for a streaming level
+    const SortedRow* delivered_ = nullptr;  // of those in order
+    Known fed_;                             // of the item that is being fed
     uint64_t tuples_ = 0;
     uint64_t skip_ = 0;
     uint64_t remaining_ = UINT64_MAX;

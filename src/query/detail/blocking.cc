@@ -8,57 +8,85 @@
 
 namespace orrery::query::detail {
 
+/// Whether the index has all that the query asks for: then items are counted as entries, however
+/// they are read.
+bool PageRun::needs_no_body() const {
+    const CompiledQuery& query = request_.query;
+    const Level& root = query.root();
+    const ItemNeeds& output = query.output_needs();
+    if ((!root.grouped && !root.distinct) || root.sources.size() != 1 ||
+        query.item_alias().empty() || query.has_udf() || output.whole)
+        return false;
+    const auto is_looked_up = [](const Conjunct& conjunct) {
+        return conjunct.condition && conjunct.condition->test == nullptr;
+    };
+    if (!filter_.conjuncts.empty() &&
+        (!filter_.is_exact() ||
+         !std::all_of(filter_.conjuncts.begin(), filter_.conjuncts.end(), is_looked_up)))
+        return false;
+    return std::all_of(output.paths.begin(), output.paths.end(), [&](const json::MemberPath& path) {
+        IndexPathSteps steps;
+        for (const std::string& name : path) steps.push_back({false, name});
+        return !query.is_hidden(path[0]) && request_.settings->path_usable(steps);
+    });
+}
+
 /// A window that one page shows is filled by the first rows that come. The rows of a longer one
 /// must be chosen again by every page that finds the pass lost: from all of them, by their order.
-std::unique_ptr<BlockingPass> PageRun::begin_pass(uint64_t skip, bool choose_from_all) const {
-    auto pass = std::make_unique<BlockingPass>(request_, filter_);
+/// `several_pages`: that there will be more than one is known.
+std::unique_ptr<BlockingPass> PageRun::begin_pass(bool several_pages) const {
+    // Keys are kept from the start where a page has few rows; a result of more than one long page
+    // is computed a second time with them.
+    constexpr uint64_t kFewRows = 10'000;
+    const bool resumed = has_rows_out();
+    auto pass = std::make_unique<BlockingPass>(
+        request_, filter_, several_pages || resumed || request_.rows_max <= kFewRows);
+    pass->needs_no_body = needs_no_body();
     const Level& root = request_.query.root();
-    if (!root.has_window() || !root.order_by.empty()) return pass;
+    if (!root.has_window()) return pass;
+    // The query's own order chooses the same rows every time.
+    const bool in_order = !root.order_by.empty();
     pass->choose_from_all =
-        choose_from_all || skip > 0 || pass->run.window().count > request_.rows_max;
+        resumed || (!in_order && (several_pages || pass->run.window().count > request_.rows_max));
     if (pass->choose_from_all) pass->window = pass->run.take_window();
     return pass;
 }
 
 /// Rows leave as they came if they are one page. Otherwise the rest of them must be found again,
-/// even after the pass was lost and other partitions bring them in another order: then their texts
-/// decide, unless the query does. False: they are more than a page and were not chosen from all.
-bool PageRun::settle_order(BlockingPass& pass, uint64_t skip) {
-    pass.texts.reserve(pass.ends.size());
-    for (size_t begin = 0; const size_t end : pass.ends) {
-        pass.texts.push_back(std::string_view(pass.text).substr(begin, end - begin));
-        begin = end;
-    }
-    pass.settled = true;
-    const bool one_page = skip == 0 && pass.texts.size() <= request_.rows_max &&
-                          pass.text.size() <= request_.bytes_max;
+/// even after the pass was lost and other partitions bring them in another order: then their keys
+/// decide, unless the query does. False: they are more than a page and were gathered for one.
+bool PageRun::settle_order(BlockingPass& pass) const {
+    WholeRows& result = pass.result;
+    const bool one_page = !has_rows_out() && result.count() <= request_.rows_max &&
+                          result.text_bytes() <= request_.bytes_max;
     const Level& root = request_.query.root();
-    const bool by_text = root.order_by.empty() && (!one_page || pass.choose_from_all);
-    if (by_text && root.has_window() && !pass.choose_from_all) return false;
-    if (by_text) std::sort(pass.texts.begin(), pass.texts.end());
-    const auto rows = static_cast<uint64_t>(pass.texts.size());
-    const uint64_t first = std::min(pass.window.skip, rows);
-    pass.texts.erase(pass.texts.begin(), pass.texts.begin() + static_cast<ptrdiff_t>(first));
-    pass.texts.resize(std::min(pass.window.count, rows - first));
-    pass.emitted = std::min<uint64_t>(skip, pass.texts.size());
+    const bool by_key = root.order_by.empty() && (!one_page || pass.choose_from_all);
+    if (by_key && root.has_window() && !pass.choose_from_all) return false;
+    if ((by_key || !one_page) && !result.has_keys()) return false;
+    result.settle(by_key);
+    pass.emitted = resume_.emitted;
+    pass.next = has_rows_out()
+                    ? result.find(resume_)
+                    : static_cast<size_t>(std::min<uint64_t>(pass.window.skip, result.count()));
+    const uint64_t left = pass.window.count - std::min(pass.window.count, pass.emitted);
+    pass.end = pass.next + std::min<uint64_t>(left, result.count() - pass.next);
     return true;
 }
 
 Status PageRun::run_blocking() {
-    const uint64_t skip = resume_.order == Position::Order::kWhole ? resume_.emitted : 0;
     std::unique_ptr<BlockingPass> pass;
     if (request_.parked != nullptr && *request_.parked != nullptr) {
         pass.reset(static_cast<BlockingPass*>(request_.parked->release()));
     } else {
-        pass = begin_pass(skip, false);
+        pass = begin_pass(false);
     }
     // A pass that was lost is made up for in one go: it could be lost again.
     const bool may_park =
-        request_.owner != nullptr && (resume_.order == Position::Order::kStart || pass->settled ||
-                                      pass->segment > 0 || pass->reader);
+        request_.owner != nullptr && (resume_.order == Position::Order::kStart ||
+                                      pass->result.settled() || pass->segment > 0 || pass->reader);
     pass->run.watch(&request_.cancelled);
     rows_.emplace(pass->request, pass->filter);
-    position_ = Position();
+    position_ = resume_;
     position_.order = Position::Order::kWhole;
     for (;;) {
         while (!pass->finished) {
@@ -66,20 +94,23 @@ Status PageRun::run_blocking() {
             if (may_park && out_of_time()) break;
             TRY_STATUS(advance(*pass));
         }
-        if (!pass->finished || pass->settled || settle_order(*pass, skip)) break;
-        pass = begin_pass(skip, true);
+        if (!pass->finished || pass->result.settled() || settle_order(*pass)) break;
+        pass = begin_pass(true);
         pass->run.watch(&request_.cancelled);
         rows_.emplace(pass->request, pass->filter);
     }
-    for (; pass->settled && pass->emitted < pass->texts.size(); ++pass->emitted) {
-        const std::string_view text = pass->texts[pass->emitted];
+    for (; pass->next < pass->end; ++pass->next, ++pass->emitted) {
+        const std::string_view text = pass->result.text(pass->next);
         if (page_full(text.size())) break;
         answer_.output_bytes += text.size();
         answer_.returned_bytes += text.size();
         answer_.rows.add(text);
     }
-    more_ = !pass->settled || pass->emitted < pass->texts.size();
-    position_.emitted = pass->settled ? pass->emitted : skip;
+    more_ = !pass->result.settled() || pass->next < pass->end;
+    if (more_ && pass->next > 0 && pass->emitted > 0) {
+        pass->result.note(pass->next, position_);
+        position_.emitted = pass->emitted;
+    }
     answer_.whole_range = more_;
     if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
     pass->run.watch(nullptr);
@@ -134,14 +165,18 @@ Status PageRun::advance(BlockingPass& pass) {
             TRY(const bool served, rows_->passes_served(item_));
             ++pass.loaded;
             if (!served) return true;
-            ++answer_.retrieved_items;
-            answer_.retrieved_bytes += item_.document().text.size();
-            ++work.loaded_items;
+            if (pass.needs_no_body) {
+                ++work.index_entries;
+            } else {
+                ++answer_.retrieved_items;
+                answer_.retrieved_bytes += item_.document().text.size();
+                ++work.loaded_items;
+            }
             const uint64_t tuples = pass.run.tuples();
             TRY_STATUS(pass.run.feed(item_.value(), item_.arena(), pass.rows));
             if (pass.run.tuples() > tuples) {
                 ++pass.matched;
-                ++answer_.matched_items;
+                if (!pass.needs_no_body) ++answer_.matched_items;
                 work.join_tuples += pass.run.tuples() - tuples - 1;
             }
             TRY_STATUS(pass.keep_rows());

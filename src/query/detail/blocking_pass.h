@@ -5,23 +5,23 @@
 #include <string_view>
 #include <vector>
 
-#include "json/write.h"
 #include "query/detail/position.h"
 #include "query/detail/segments.h"
+#include "query/detail/whole_rows.h"
 #include "query/page.h"
-#include "query/retained.h"
 
 namespace orrery::query::detail {
 
 /// Owns what outlives a page. Its own request is the one of the first page.
 class BlockingPass final : public ParkedPass {
 public:
-    BlockingPass(const PageRequest& first, Filter the_filter)
+    BlockingPass(const PageRequest& first, Filter the_filter, bool keyed)
         : request(first),
           filter(std::move(the_filter)),
           run(request.query, request.parameters),
           segments(segments_of(request, Position())),
-          batch(request.query.is_heavy() ? 4 : 256) {
+          batch(request.query.is_heavy() ? 4 : 256),
+          result(request.query.root(), keyed) {
         request.cancelled = nullptr;
         request.parked = nullptr;
     }
@@ -29,6 +29,7 @@ public:
     PageRequest request;
     const Filter filter;
     QueryRun run;
+    bool needs_no_body = false;    ///< items are counted as entries of the index
     bool choose_from_all = false;  ///< the run gives all rows, `window` says which leave
     RowWindow window;
     const std::vector<Segment> segments;
@@ -38,12 +39,11 @@ public:
     uint64_t loaded = 0;            ///< items of the segment in progress …
     uint64_t matched = 0;           ///< … and those of them that the filter let pass
     std::vector<json::Value> rows;  ///< as they come, until keep_rows()
-    std::string text;               ///< of all kept rows, one behind the other
-    std::vector<size_t> ends;       ///< of each in it
+    WholeRows result;
     bool finished = false;
-    bool settled = false;  ///< all rows are in `texts`, in the order in which they leave
-    std::vector<std::string_view> texts;
-    uint64_t emitted = 0;  ///< rows returned so far
+    size_t next = 0;       ///< of the result's rows, the one that leaves next …
+    size_t end = 0;        ///< … and the first that does not leave any more
+    uint64_t emitted = 0;  ///< rows returned so far, by all pages
 
     /// Rows borrow from the item that made them, which goes with the next one.
     Status keep_rows() {
@@ -51,15 +51,8 @@ public:
         rows.clear();
         return {};
     }
-    Status keep(const json::Value& row) {
-        json::write(text, row, json::NumberForm::kCanonical);
-        ends.push_back(text.size());
-        return kept_.hold(text.size() + ends.size() * (sizeof(size_t) + sizeof(std::string_view)));
-    }
-    size_t bytes() const override { return run.retained_bytes() + kept_.bytes(); }
-
-private:
-    Retained kept_;
+    Status keep(const json::Value& row) { return result.add(row, run.row_keys()); }
+    size_t bytes() const override { return run.retained_bytes() + result.bytes(); }
 };
 
 }  // namespace orrery::query::detail

@@ -122,6 +122,11 @@ Result<PageAnswer> PageRun::run() {
                         (root.sources[0].query == nullptr || root.sources[0].query->is_streaming());
     answer_.plan_us = request_.clock.monotonic_us() - began;
     if (!by_row) {
+        // Such rows are sorted in memory, and need the index that others are read from all the
+        // same.
+        if (root.distinct && !root.grouped && !root.order_by.empty() && root.reads_items &&
+            root.sources[0].query == nullptr)
+            TRY_STATUS(sort_order().status().clone());
         TRY_STATUS(run_blocking());
     } else {
         window_.emplace(request_, position_);

@@ -92,8 +92,13 @@ private:
 
     // blocking.cc
     Status run_blocking();
-    std::unique_ptr<BlockingPass> begin_pass(uint64_t skip, bool choose_from_all) const;
-    bool settle_order(BlockingPass& pass, uint64_t skip);
+    std::unique_ptr<BlockingPass> begin_pass(bool several_pages) const;
+    bool settle_order(BlockingPass& pass) const;
+    bool needs_no_body() const;
+    /// An earlier page has shown rows of a result that is computed whole.
+    bool has_rows_out() const {
+        return resume_.order == Position::Order::kWhole && resume_.emitted > 0;
+    }
     Status advance(BlockingPass& pass);
 
     // index_only.cc

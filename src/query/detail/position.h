@@ -16,7 +16,7 @@ struct Position {
         kDocref,  ///< items in docref order
         kTerms,   ///< entries of one path in (term, docref) order, one segment after the other
         kSorted,  ///< ORDER BY: (sort term, docref) over all partitions
-        kWhole,   ///< the result is computed whole: `emitted` rows of it went out
+        kWhole,   ///< the result is computed whole: `emitted` rows of it went out (whole_rows.h)
     };
     Order order = Order::kStart;
     /// kDocref, kTerms: the EPKs of the segment in progress; those before are done.

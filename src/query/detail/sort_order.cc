@@ -1,11 +1,11 @@
 // What ORDER BY asks for, and which entries of the index can serve it.
 #include <algorithm>
 
-#include "base/bytes.h"
 #include "base/errors.h"
 #include "index/terms.h"
 #include "query/detail/composite_filter.h"
 #include "query/detail/page_run.h"
+#include "query/detail/sort_terms.h"
 #include "query/hints.h"
 #include "query/nodes.h"
 
@@ -14,21 +14,6 @@ namespace orrery::query::detail {
 using json::Value;
 
 namespace {
-
-/// An index term without the cut: orders values that share their first bytes.
-void append_uncut_term(std::string& out, const Value& value) {
-    std::string term;
-    if (!index::append_term(term, value) || !value.is_string()) {
-        out += term;
-        return;
-    }
-    out.push_back(term[0]);
-    append_delimited(out, value.as_string());
-}
-
-void invert(std::string& bytes, size_t from) {
-    for (size_t i = from; i < bytes.size(); ++i) bytes[i] = static_cast<char>(~bytes[i]);
-}
 
 bool is_rewritten_for_merge(const ast::Query& q) {
     bool rid = false;
@@ -41,7 +26,7 @@ bool is_rewritten_for_merge(const ast::Query& q) {
     return rid && items;
 }
 
-/// The path of an ORDER BY key from the item; nullopt when it goes through an array.
+/// The path of an ORDER BY key from the item, as index paths name it; nullopt: it is none.
 std::optional<IndexPathSteps> key_path(const ast::Query& q, const ast::Expr& e,
                                        bool& through_array) {
     IndexPathSteps steps;
@@ -52,7 +37,7 @@ std::optional<IndexPathSteps> key_path(const ast::Query& q, const ast::Expr& e,
                 steps.push_back({false, std::string(step.name)});
             } else {
                 through_array = true;
-                return;
+                steps.push_back({true, {}});
             }
         }
     };
@@ -60,7 +45,7 @@ std::optional<IndexPathSteps> key_path(const ast::Query& q, const ast::Expr& e,
     const ast::Expr* source = q.sources[0].collection;
     if (source == nullptr) return std::nullopt;
     if (source->kind == ast::ExprKind::kPath) append(source->steps);
-    if (e.kind == ast::ExprKind::kPath && !through_array) append(e.steps);
+    if (e.kind == ast::ExprKind::kPath) append(e.steps);
     if (steps.empty()) return std::nullopt;
     return steps;
 }
@@ -82,7 +67,7 @@ Result<SortOrder> PageRun::sort_order() const {
     }
     bool through_array = false;
     const auto path = key_path(q, *q.order_by[0].expr, through_array);
-    if (!path || through_array) return order;  // sorted
+    if (!path) return order;  // sorted
     const partition::ContainerSettings& settings = *request_.settings;
     const bool indexed = index::path_is_indexed(settings.indexing, *path);
     // Computed properties are not indexed unless named: they are sorted.
@@ -92,6 +77,7 @@ Result<SortOrder> PageRun::sort_order() const {
             "The index path corresponding to the specified order-by item is excluded. " +
             hints::excluded_path(metric_path(*path),
                                  settings.indexing.mode == index::IndexingMode::kNone));
+    if (through_array) return order;  // sorted: the index does not tell elements apart
     order.steps = *path;
     order.path = index::path_hash(settings.path_key, *path);
     if (!request_.use_index || !settings.path_usable(*path)) return order;
@@ -188,7 +174,7 @@ std::string PageRun::sort_key(LoadedItem& item, bool cut) {
         const bool descending = order_.composite != nullptr
                                     ? order_.composite->members[i].descending
                                     : root.order_by[i].descending;
-        if (descending) invert(out, from);
+        if (descending) invert_term(out, from);
     }
     return out;
 }
