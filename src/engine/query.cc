@@ -199,6 +199,8 @@ Result<QueryAnswer> Engine::query_routed(const Routed& routed, const QueryReques
     // A position is good for the definitions under which it was reached.
     std::string identity = query::resume_identity(*compiled);
     if (!compiled->computed().empty()) identity += '\n' + compiled->container_computed()->json();
+    // Nor does one of the whole container say anything of a range that the next request names.
+    if (request.over_container) identity += "\n*";
     const uint64_t scope = scope_hash(container, request.range, identity, parameter_text);
     partition::EpkRange wanted = request.range;
     ContinuationTokens::QueryToken token;

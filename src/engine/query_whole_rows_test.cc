@@ -111,6 +111,28 @@ TEST(QueryWholeRows, WindowsGoOnWhereTheyWere) {
     }
 }
 
+/// Whoever asked for the whole container goes on in the whole container.
+TEST(QueryWholeRows, TokensOfTheContainerAreNotThoseOfARange) {
+    TestEngine test;
+    auto container = QueryContainer::create(test, {});
+    ASSERT_TRUE(container);
+    for (int n = 0; n < 20; ++n) ASSERT_TRUE(container->upsert(item(n, 0)));
+    for (const char* text : {"SELECT VALUE c.n FROM c", "SELECT VALUE c.n FROM c GROUP BY c.n"}) {
+        QueryRequest request;
+        request.text = text;
+        request.items_max = 5;
+        request.over_container = true;
+        const auto first = test.engine().query(container->container(), request);
+        ASSERT_TRUE(first.ok());
+        request.continuation = first->continuation;
+        EXPECT_TRUE(test.engine().query(container->container(), request).ok());
+        request.over_container = false;
+        const auto refused = test.engine().query(container->container(), request);
+        ASSERT_FALSE(refused.ok());
+        EXPECT_EQ(refused.error().http_status, 400);
+    }
+}
+
 /// Equal rows of a subquery are told apart by their number.
 TEST(QueryWholeRows, EqualRowsComeAsOftenAsTheyAre) {
     TestEngine test;
