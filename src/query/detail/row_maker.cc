@@ -138,6 +138,7 @@ void RowMaker::begin(LoadedItem& item) {
 }
 
 Result<bool> RowMaker::passes_served(LoadedItem& item) {
+    if (served_.empty()) return true;
     begin(item);
     EvalContext& context = evaluation_.context;
     bool holds = true;
