@@ -164,6 +164,10 @@ Result<index::ComputedPropertiesPtr> read_computed_properties(
     if (!compiler)
         return errors::not_supported("The container's property 'computedProperties'",
                                      "Create the container without this property.");
+    for (const json::Value& entry : list.elements())
+        if (entry.is_object())
+            TRY_STATUS(
+                refuse_unknown(entry, "A computed property of the container", {"name", "query"}));
     return compiler(list);
 }
 

@@ -317,6 +317,15 @@ TEST_F(ComputedTest, IndexesThatCannotBe) {
     EXPECT_EQ(refusal(R"({"includedPaths":[{"path":"/*"}]})", kTime), "ok");
 }
 
+TEST_F(ComputedTest, MembersThatNobodyKnows) {
+    constexpr std::string_view kAll = R"({"includedPaths":[{"path":"/*"}]})";
+    EXPECT_EQ(refusal(kAll, R"([{"name":"x","query":"SELECT VALUE c.p FROM c","unique":true}])"),
+              "A computed property of the container has no property 'unique'. Remove it from the "
+              "definition.");
+    EXPECT_EQ(refusal(kAll, R"([{"name":"x","query":"SELECT VALUE c.p FROM c","unique":null}])"),
+              "ok");
+}
+
 TEST_F(ComputedTest, PatternsThatCannotBe) {
     constexpr std::string_view kPattern =
         R"([{"name":"x","query":"SELECT VALUE RegexMatch(c.a, '(?=b)a') FROM c"}])";

@@ -100,7 +100,7 @@ void Engine::settle_query(QueryAnswer& answer,
 
 Status check_merge(const catalog::Container& container, const query::CompiledQuery& compiled,
                    const query::Parameters& parameters) {
-    if (!compiled.composes_aggregates()) return {};
+    if (!compiled.composes_aggregates() && !query::has_many_aggregates(compiled)) return {};
     const auto ranges = query::key_ranges(compiled, parameters, container.settings->key);
     query::PlanScope scope;
     scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();

@@ -66,12 +66,9 @@ const Level* Binder::query(const ast::Query& q, const Scope* outer, Place place,
     level->distinct = q.distinct;
     if (place == Place::kTop) {
         order_by(q, scope, *level);
-        level->top =
-            count(q.top, "SC2060", "The count value provided for a TOP clause must be an integer.");
-        level->offset =
-            count(q.offset, "SC2062", "The OFFSET count value exceeds the maximum allowed value.");
-        level->limit =
-            count(q.limit, "SC2061", "The LIMIT count value exceeds the maximum allowed value.");
+        level->top = count(q.top, kTopClause);
+        level->offset = count(q.offset, kOffsetClause);
+        level->limit = count(q.limit, kLimitClause);
     }
     level->aggregates = keep(aggregates);
     return level;
@@ -359,7 +356,7 @@ void Binder::order_by_rank(const ast::Query& q, Scope& scope) {
     refuse(errors::not_supported("The ORDER BY RANK clause", "Remove it from the query."));
 }
 
-BoundCount Binder::count(const Expr* e, std::string_view code, std::string_view message) {
+BoundCount Binder::count(const Expr* e, const CountClause& clause) {
     BoundCount bound;
     if (e == nullptr) return bound;
     if (e->kind == ExprKind::kParameter) {
@@ -372,12 +369,8 @@ BoundCount Binder::count(const Expr* e, std::string_view code, std::string_view 
     const bool huge = e->value.as_double() > static_cast<double>(limits::kCountMax);
     if (value && !huge) {
         bound.value = static_cast<uint64_t>(*value);  // a literal without sign is never negative
-    } else if (huge || code == "SC2060") {
-        diagnostics_->add(code, e->range, std::string(message));
     } else {
-        const auto written = query_.text().substr(e->range.start, e->range.end - e->range.start);
-        diagnostics_->add("SC1001", e->range,
-                          fmt::format("Syntax error, incorrect syntax near '{}'.", written));
+        diagnostics_->add_bad_count(clause, e->range, huge);
     }
     return bound;
 }

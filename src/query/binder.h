@@ -80,7 +80,7 @@ private:
     void order_by(const ast::Query& q, Scope& scope, Level& level);
     BoundOrderKey order_key(const ast::OrderItem& item, Scope& scope);
     void order_by_rank(const ast::Query& q, Scope& scope);
-    BoundCount count(const ast::Expr* e, std::string_view code, std::string_view message);
+    BoundCount count(const ast::Expr* e, const CountClause& clause);
     void note_properties(const ast::Query& q, const Level& level);
 
     // binder_expr.cc: expressions

@@ -16,7 +16,9 @@ using json::Value;
 
 bool Binder::check_count(const Expr& e, const FunctionSpec& spec) {
     const size_t count = e.args.size();
-    if (count >= spec.args_min && (spec.args_max == kAnyCount || count <= spec.args_max))
+    const bool at_end = count == spec.args_min || count == spec.args_max;
+    if (count >= spec.args_min && (spec.args_max == kAnyCount || count <= spec.args_max) &&
+        (at_end || !spec.none_between))
         return true;
     std::string wanted;
     if (spec.args_max == kAnyCount) {
@@ -24,7 +26,8 @@ bool Binder::check_count(const Expr& e, const FunctionSpec& spec) {
     } else if (spec.args_min == spec.args_max) {
         wanted = fmt::format("{}", spec.args_min);
     } else {
-        wanted = fmt::format("{} to {}", spec.args_min, spec.args_max);
+        wanted =
+            fmt::format("{} {} {}", spec.args_min, spec.none_between ? "or" : "to", spec.args_max);
     }
     diagnostics_->add("SC2050", e.range,
                       fmt::format("The {} function requires {} argument(s).", e.name, wanted),

@@ -190,16 +190,15 @@ std::optional<Ticks> add_parts(Ticks ticks, DatePart part, int64_t count) {
     return in_range(Wide{ticks} + Wide{count} * nanoseconds_of(part) / 100);
 }
 
-int64_t parts_between(DatePart part, Ticks start, Ticks end) {
-    if (part == DatePart::kYear) return to_date_time(end).year - to_date_time(start).year;
-    if (part == DatePart::kMonth) return month_number(end) - month_number(start);
-    if (part == DatePart::kNanosecond) {
-        const Wide ns = (Wide{end} - start) * 100;
-        constexpr Wide kLimit = INT64_MAX;
-        return static_cast<int64_t>(ns > kLimit ? kLimit : ns < -kLimit ? -kLimit : ns);
-    }
-    const int64_t unit = nanoseconds_of(part) / 100;
-    return floor_div(end, unit) - floor_div(start, unit);
+double parts_between(DatePart part, Ticks start, Ticks end) {
+    const auto count = [&]() -> Wide {
+        if (part == DatePart::kYear) return to_date_time(end).year - to_date_time(start).year;
+        if (part == DatePart::kMonth) return month_number(end) - month_number(start);
+        if (part == DatePart::kNanosecond) return (Wide{end} - start) * 100;
+        const int64_t unit = nanoseconds_of(part) / 100;
+        return floor_div(end, unit) - floor_div(start, unit);
+    };
+    return static_cast<double>(count());
 }
 
 int64_t part_of(DatePart part, Ticks ticks) {

@@ -49,8 +49,9 @@ DateTime to_date_time(Ticks ticks);
 
 /// Months and years clamp the day to the length of the month.
 std::optional<Ticks> add_parts(Ticks ticks, DatePart part, int64_t count);
-/// Borders of `part` between start and end, negative when end is earlier.
-int64_t parts_between(DatePart part, Ticks start, Ticks end);
+/// Borders of `part` between start and end, negative when end is earlier. A count that a double
+/// does not hold (of nanoseconds) is rounded.
+double parts_between(DatePart part, Ticks start, Ticks end);
 int64_t part_of(DatePart part, Ticks ticks);
 /// The largest origin + k * size parts that is not after `ticks`. Precondition: size > 0.
 std::optional<Ticks> bin_parts(Ticks ticks, DatePart part, int64_t size, Ticks origin);

@@ -1,5 +1,7 @@
 #include "query/diagnostics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/errors.h"
@@ -26,6 +28,16 @@ void Diagnostics::add(std::string_view code, ast::Range range, std::string messa
     if (!full())
         entries_.push_back({std::string(code), std::move(message),
                             std::string(hint.empty() ? hints::of_code(code) : hint), range, true});
+}
+
+void Diagnostics::add_bad_count(const CountClause& clause, ast::Range range, bool too_large,
+                                std::string_view hint) {
+    if (too_large || clause.code == kTopClause.code) {
+        add(clause.code, range, std::string(clause.message), hint);
+        return;
+    }
+    const auto written = text_.substr(range.start, range.end - range.start);
+    add("SC1001", range, fmt::format("Syntax error, incorrect syntax near '{}'.", written), hint);
 }
 
 void Diagnostics::add_without_location(std::string_view code, std::string message) {

@@ -32,6 +32,7 @@ struct FunctionSpec {
     uint8_t args_max;
     FunctionFamily family;
     ScalarFunction call;
+    bool none_between = false;  ///< args_min or args_max arguments, nothing between the two
 };
 
 /// By name, ascending.

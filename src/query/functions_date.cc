@@ -72,9 +72,7 @@ Value shifted_now(EvalContext& context, Arguments args, int sign) {
 }
 
 Value now_function(EvalContext& context, Arguments args) {
-    if (args.empty()) return text_value(context, now(context));
-    if (args.size() == 1) return {};
-    return shifted_now(context, args, 1);
+    return args.empty() ? text_value(context, now(context)) : shifted_now(context, args, 1);
 }
 Value ago(EvalContext& context, Arguments args) {
     return shifted_now(context, args, -1);
@@ -93,7 +91,7 @@ Value diff(EvalContext&, Arguments args) {
     const auto start = date_argument(args[1]);
     const auto end = date_argument(args[2]);
     if (!part || !start || !end) return {};
-    return count_value(parts_between(*part, *start, *end));
+    return number_value(parts_between(*part, *start, *end));
 }
 
 Value part_function(EvalContext&, Arguments args) {
@@ -176,7 +174,7 @@ constexpr std::array kFunctions = {
     FunctionSpec{"GETCURRENTDATETIMESTATIC", 0, 0, kVolatile, current_date_time<static_now>},
     FunctionSpec{"GETCURRENTTICKSSTATIC", 0, 0, kVolatile, current_ticks<static_now>},
     FunctionSpec{"GETCURRENTTIMESTAMPSTATIC", 0, 0, kVolatile, current_timestamp<static_now>},
-    FunctionSpec{"NOW", 0, 2, kVolatile, now_function},
+    FunctionSpec{"NOW", 0, 2, kVolatile, now_function, /*none_between=*/true},
     FunctionSpec{"AGO", 2, 2, kVolatile, ago},
     FunctionSpec{"DATETIMEADD", 3, 3, kPure, add},
     FunctionSpec{"DATETIMEDIFF", 3, 3, kPure, diff},

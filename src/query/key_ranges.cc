@@ -47,8 +47,6 @@ public:
                 return e.negated ? std::nullopt : like(e);
             case ExprKind::kCall:
                 return call(e);
-            case ExprKind::kExists:
-                return within(*e.query);
             case ExprKind::kBinary:
                 break;
             default:

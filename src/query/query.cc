@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/keyed_hash.h"
 #include "json/write.h"
+#include "query/diagnostics.h"
 #include "query/evaluation.h"
 #include "query/limits.h"
 #include "query/number.h"
@@ -91,13 +92,31 @@ public:
     Status status;                             ///< of `take`
 };
 
-Status check_count_parameter(const CompiledQuery& query, const BoundCount& count, const Value& v) {
-    const auto n = exact_int64(v);
-    if (n && *n >= 0 && static_cast<uint64_t>(*n) <= limits::kCountMax) return {};
-    return Status(errors::bad_request(
-        fmt::format("The value of the parameter '{}' is used as a TOP, OFFSET or LIMIT count and "
-                    "must be an integer from 0 to {}.",
-                    query.parameters()[count.parameter], limits::kCountMax)));
+/// Parameters that stand for a number of rows, with the words that such a literal would get.
+Status check_counts(const CompiledQuery& query, const std::vector<Value>& values) {
+    struct Count {
+        const BoundCount& bound;
+        const ast::Expr* syntax;
+        const CountClause& clause;
+    };
+    const Level& level = query.root();
+    const ast::Query& syntax = query.syntax();
+    Diagnostics diagnostics(query.text());
+    for (const Count& count : {Count{level.top, syntax.top, kTopClause},
+                               Count{level.offset, syntax.offset, kOffsetClause},
+                               Count{level.limit, syntax.limit, kLimitClause}}) {
+        if (count.bound.kind != BoundCount::Kind::kParameter) continue;
+        const Value& v = values[count.bound.parameter];
+        const auto n = exact_int64(v);
+        if (n && *n >= 0 && static_cast<uint64_t>(*n) <= limits::kCountMax) continue;
+        diagnostics.add_bad_count(
+            count.clause, count.syntax->range,
+            v.is_number() && v.as_double() > static_cast<double>(limits::kCountMax),
+            fmt::format("The value of the parameter '{}' is used as a TOP, OFFSET or LIMIT count "
+                        "and must be an integer from 0 to {}.",
+                        query.parameters()[count.bound.parameter], limits::kCountMax));
+    }
+    return diagnostics.empty() ? Status() : Status(diagnostics.to_error());
 }
 
 }  // namespace
@@ -142,18 +161,34 @@ bool is_same(const Value& a, const Value& b) {
     return json::to_text(a) == json::to_text(b);
 }
 
-/// The values of a request's list, each to the place of its parameter. A name that comes twice must
-/// have one value, whether the query uses it or not.
+Status check_entry(const Value& entry) {
+    const Value name = entry.member("name");
+    if (!name.is_string())
+        return Status(
+            errors::bad_request("Every entry of a query's 'parameters' must be an object with "
+                                "a string 'name'."));
+    if (!name.as_string().starts_with('@'))
+        return Status(errors::bad_request(
+            fmt::format("The name of the parameter '{0}' must begin with '@': write '@{0}' in the "
+                        "query's 'parameters'.",
+                        name.as_string())));
+    for (const json::Member& member : entry.members())
+        if (member.name != "name" && member.name != "value" && !member.value.is_null())
+            return Status(errors::bad_request(
+                fmt::format("The parameter '{}' has no member '{}'. It has 'name' and 'value'.",
+                            name.as_string(), member.name)));
+    return {};
+}
+
+/// The values of a request's list, each to the place of its parameter, and which places got one. A
+/// name that comes twice must have one value, whether the query uses it or not. An entry without a
+/// value, which is what JavaScript writes for an undefined one, has the value undefined.
 Status take_given(const CompiledQuery& query, std::span<const Value> list,
-                  std::vector<Value>& values) {
-    std::vector<bool> given(values.size());
+                  std::vector<Value>& values, std::vector<bool>& given) {
     std::vector<json::Member> unused;
     for (const Value& entry : list) {
+        TRY_STATUS(check_entry(entry));
         const Value name = entry.member("name");
-        if (!name.is_string())
-            return Status(
-                errors::bad_request("Every entry of a query's 'parameters' must be an object with "
-                                    "a string 'name'."));
         const Value value = entry.member("value");
         const auto place = query.find_parameter(name.as_string());
         if (!place) {
@@ -181,22 +216,22 @@ Result<Parameters> Parameters::bind(const CompiledQuery& query, const Value& lis
     if (bound.environment_.clock == nullptr) bound.environment_.clock = &system_clock();
     bound.start_us_ = bound.environment_.clock->wall_us();
     bound.values_.resize(query.parameters().size());
+    std::vector<bool> given(bound.values_.size());
     if (!list.is_undefined() && !list.is_null()) {
         if (!list.is_array())
             return errors::bad_request("The 'parameters' of a query must be an array.");
-        TRY_STATUS(take_given(query, list.elements(), bound.values_));
+        TRY_STATUS(take_given(query, list.elements(), bound.values_, given));
     }
-    for (size_t i = 0; i < bound.values_.size(); ++i)
-        if (bound.values_[i].is_undefined())
-            return errors::bad_request(fmt::format(
-                "The query uses the parameter '{}', which has no value.", query.parameters()[i]));
+    for (size_t i = 0; i < given.size(); ++i)
+        if (!given[i])
+            return errors::bad_request(
+                fmt::format("The query uses the parameter '{}', which is not in its 'parameters'.",
+                            query.parameters()[i]));
     if (!query.geometry_parameters().empty()) bound.geometries_.resize(bound.values_.size());
     for (const uint32_t i : query.geometry_parameters())
         if (auto geometry = index::Geometry::parse(bound.values_[i], nullptr, query.space()))
             bound.geometries_[i] = std::make_shared<const index::Geometry>(std::move(*geometry));
-    for (const BoundCount* count : {&query.root().top, &query.root().offset, &query.root().limit})
-        if (count->kind == BoundCount::Kind::kParameter)
-            TRY_STATUS(check_count_parameter(query, *count, bound.values_[count->parameter]));
+    TRY_STATUS(check_counts(query, bound.values_));
     return bound;
 }
 

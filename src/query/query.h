@@ -44,8 +44,9 @@ struct Environment {
 class Parameters {
 public:
     /// `list` is the request's `parameters` member: undefined, null, or an array of
-    /// {"name":"@x","value":…}. 400 when malformed, when a parameter that the query uses has no
-    /// value, or when a TOP, OFFSET or LIMIT parameter is no count. Others are ignored.
+    /// {"name":"@x","value":…}. 400 when malformed, when a parameter that the query uses is not in
+    /// it, or when a TOP, OFFSET or LIMIT parameter is no count. Others are ignored. An entry
+    /// without "value" is undefined.
     static Result<Parameters> bind(const CompiledQuery& query, const json::Value& list,
                                    const Environment& environment = {});
 

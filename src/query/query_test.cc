@@ -152,7 +152,8 @@ TEST_F(QueryTest, ParametersAreChecked) {
         error(R"([{"name":"@n","value":1},{"name":"@k","value":"x"},{"name":"@v","value":null}])"),
         "");
     EXPECT_EQ(error(R"([{"name":"@n","value":1},{"name":"@v","value":null}])"),
-              "The query uses the parameter '@k', which has no value.");
+              "The query uses the parameter '@k', which is not in its 'parameters'.");
+    EXPECT_EQ(error(R"([{"name":"@n","value":1},{"name":"@k"},{"name":"@v"}])"), "");
     EXPECT_EQ(
         error(
             R"([{"name":"@n","value":1},{"name":"@k","value":"x"},{"name":"@v","value":1},{"name":"@k","value":"y"}])"),

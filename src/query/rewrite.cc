@@ -39,7 +39,7 @@ public:
     Result<QueryPlan> run() {
         plan_.has_select_value = syntax_.select_kind == ast::SelectKind::kValue;
         if (!level_.reads_items) return std::move(plan_);
-        const bool one_key = scope_.one_key_by_filter || scope_.one_key_by_request;
+        const bool one_key = is_one_key();
         const bool first_gathers =
             level_.sources[0].query != nullptr && !level_.sources[0].query->is_streaming();
         if (first_gathers && !is_distinct_count()) {
@@ -76,6 +76,8 @@ public:
     }
 
 private:
+    bool is_one_key() const { return scope_.one_key_by_filter || scope_.one_key_by_request; }
+
     std::optional<uint64_t> value_of(const BoundCount& count) const {
         switch (count.kind) {
             case BoundCount::Kind::kNone:
@@ -267,7 +269,7 @@ private:
         out_.distinct = false;
         out_.order_by = {};  // without GROUP BY there is one row; with it, ORDER BY is refused
         const bool keyed = !syntax_.group_by.empty();
-        if (keyed && level_.aggregates.size() > kGroupByAggregatesMax)
+        if (has_many_aggregates(query_) && !is_one_key())
             return Status(errors::bad_request(fmt::format(
                 "The query has {} aggregates. With GROUP BY, a query over several partitions may "
                 "have at most {}.",
@@ -429,6 +431,11 @@ private:
 };
 
 }  // namespace
+
+bool has_many_aggregates(const CompiledQuery& query) {
+    return !query.syntax().group_by.empty() &&
+           query.root().aggregates.size() > kGroupByAggregatesMax;
+}
 
 Result<QueryPlan> make_plan(const CompiledQuery& query, const Parameters& parameters,
                             const PlanScope& scope) {

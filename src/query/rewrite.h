@@ -61,8 +61,10 @@ struct PlanScope {
     bool one_range = false;           ///< the container has one range
 };
 
-/// Aggregates that one GROUP BY may have a client merge.
+/// Aggregates that a query with GROUP BY may have over several logical partitions.
 inline constexpr size_t kGroupByAggregatesMax = 21;
+/// Whether the query has more, with GROUP BY.
+bool has_many_aggregates(const CompiledQuery& query);
 
 /// What clients replace, in rewritten ORDER BY queries, by `true` or by the filter to resume with.
 inline constexpr std::string_view kOrderByFilter = "{documentdb-formattableorderbyquery-filter}";

@@ -108,6 +108,8 @@ def test_W131_scopes_that_hold_no_key(wide, text, documents):
 @pytest.mark.parametrize("more,named", [
     ({"resumeFilter": {"value": [1]}}, "resumeFilter"), ({"Parameters": []}, "Parameters"),
     ({"parameters": [{"name": "@x", "value": 1}, {"name": "@x", "value": 2}]}, "@x"),
+    ({"parameters": [{"name": "x", "value": 1}]}, "'x'"),
+    ({"parameters": [{"name": "@x", "value": 1, "type": "number"}]}, "'type'"),
 ])
 def test_W132_query_bodies_with_more_than_a_query(container, more, named):
     for headers in ({}, {"x-ms-cosmos-is-query-plan-request": "True"}):
@@ -116,6 +118,7 @@ def test_W132_query_bodies_with_more_than_a_query(container, more, named):
     assert ask(container, "SELECT * FROM c", parameters=None).status == 200
     twice = [{"name": "@x", "value": [1]}, {"name": "@x", "value": [1]}]
     assert ask(container, "SELECT * FROM c WHERE c.a = @x", parameters=twice).status == 200
+    assert ask(container, "SELECT * FROM c WHERE c.a = @x", parameters=[{"name": "@x"}]).status == 200
 
 
 def test_W133_queries_over_resources_have_pages(database):
