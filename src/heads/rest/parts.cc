@@ -144,10 +144,11 @@ Error if_none_match_on_write() {
         "only over a known version, send If-Match.");
 }
 
-Result<catalog::PageRequest> page_request(const Call& call) {
+Result<catalog::PageRequest> page_request(const Call& call, const engine::ListingScope& listing) {
     catalog::PageRequest page;
     TRY(page.items_max, page_size(call));
-    page.continuation = std::string(call.headers[HeaderName::kContinuation]);
+    TRY(page.continuation,
+        call.engine.open_listing(listing, call.headers[HeaderName::kContinuation]));
     TRY_STATUS(catalog::check_continuation(page.continuation));
     return page;
 }
