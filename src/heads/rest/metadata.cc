@@ -49,7 +49,7 @@ void reply_container(const CallPtr& call, int status, const catalog::ContainerPt
     call->container = container;
     Answer answer = metadata_answer(status, charge, container->version.etag);
     answer.touched = touched_of(*container);
-    if (call->headers.has(HeaderName::kPopulateQuotaInfo))
+    if (call->headers.says_true(HeaderName::kPopulateQuotaInfo))
         call->response().add_header("x-ms-documentdb-collection-index-transformation-progress",
                                     call->engine.catalog().index_progress(*container));
     add_offer_headers(call, call->engine.catalog().offer_of(container->rid_text));
