@@ -113,6 +113,9 @@ struct FeedScope {
     std::optional<std::string> epk;                   ///< key (or prefix) given by header
     bool full_key = false;                            ///< `epk` is a full key, not a prefix
     const catalog::PartitionRange* served = nullptr;  ///< range id given
+    bool by_epk = false;                              ///< EPK headers given
+    /// The request names neither a key nor a range.
+    bool is_container() const { return served == nullptr && !epk && !by_epk; }
 };
 Result<FeedScope> feed_scope(const Call& call);
 

@@ -163,5 +163,19 @@ TEST_F(HeaderRulesTest, BodiesOfQueriesAreLimited) {
               413);
 }
 
+TEST_F(HeaderRulesTest, AWholeRangeIsNotTheContainer) {
+    const std::string rewritten = R"({"query":"SELECT VALUE [{\"item\": SUM(c.n)}] FROM c"})";
+    const Headers epks = {{"x-ms-start-epk", ""},
+                          {"x-ms-end-epk", "FF"},
+                          {"x-ms-read-key-type", "EffectivePartitionKeyRange"}};
+    for (const Headers& scope :
+         {epks, Headers{{"x-ms-end-epk", "FF"}}, Headers{{"x-ms-start-epk", ""}},
+          Headers{{"x-ms-documentdb-partitionkeyrangeid", "0"}}, Headers{kKeyA}}) {
+        const Reply one = query(scope, kDocs, rewritten);
+        EXPECT_EQ(one.status, 200) << one.body;
+    }
+    expect_refused(query({}, kDocs, rewritten), "Compositions of aggregates");
+}
+
 }  // namespace
 }  // namespace orrery::rest

@@ -242,6 +242,7 @@ Result<FeedScope> feed_scope(const Call& call) {
             TRY(given.max, epk_of(call.headers, HeaderName::kEndEpk));
         }
         narrow(scope.range, given);
+        scope.by_epk = true;
     }
     return scope;
 }

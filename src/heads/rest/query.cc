@@ -54,7 +54,7 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     engine::QueryRequest request;
     request.text = std::move(parsed.text);
     request.parameters = parsed.parameters;
-    request.over_container = scope.served == nullptr && scope.range == partition::EpkRange();
+    request.over_container = scope.is_container();
     // Together with other headers the key may leave less than itself, or nothing.
     if (scope.full_key &&
         (scope.epk->empty() || (scope.range.is_of_key() && scope.range.min == *scope.epk)))
