@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "catalog/client_encryption.h"
 #include "catalog/names.h"
+#include "index/policy_checks.h"
 #include "json/parse.h"
 #include "json/write.h"
 
@@ -305,6 +306,14 @@ Result<Definition> read_policies(const json::Value& body, const Immutable& immut
     return out;
 }
 
+/// The same for a definition that comes from a client.
+Result<Definition> read_new_policies(const json::Value& body, const Immutable& immutable,
+                                     const index::ComputedCompiler& compiler) {
+    TRY(Definition out, read_policies(body, immutable, compiler));
+    TRY_STATUS(index::check_included_paths(out.settings.indexing));
+    return out;
+}
+
 /// A replace may repeat the key, also without the members that the server filled in.
 Status check_same_key(const json::Value& given, const json::Value& stored) {
     const auto same = [&](std::string_view name, const json::Value& implied) {
@@ -364,7 +373,7 @@ Result<Definition> parse_definition(const json::Value& body, bool allow_missing_
         if (!allow_missing_key) return errors::missing_property("partitionKey");
         TRY(immutable.key, json::parse(kLegacyKey, arena));
     }
-    return read_policies(body, immutable, compiler);
+    return read_new_policies(body, immutable, compiler);
 }
 
 Result<Definition> parse_replacement(const json::Value& body, std::string_view stored_definition,
@@ -405,7 +414,7 @@ Result<Definition> parse_replacement(const json::Value& body, std::string_view s
                 "The container's property 'materializedViewDefinition' cannot be changed after its "
                 "creation.");
     }
-    return read_policies(body, before_all, compiler);
+    return read_new_policies(body, before_all, compiler);
 }
 
 Result<Definition> parse_stored_tail(std::string_view tail,

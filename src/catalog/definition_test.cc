@@ -245,6 +245,22 @@ TEST_F(DefinitionTest, ReplaceKeepsKeyAndUniqueKeys) {
     }
 }
 
+/// A container that was made when such a path was accepted opens as ever.
+TEST_F(DefinitionTest, SystemPropertiesAreIncludedInStoredPoliciesOnly) {
+    const std::string indexing =
+        R"("indexingPolicy":{"includedPaths":[{"path":"/*"},{"path":"/_rid/?"}]})";
+    const auto created = with(indexing);
+    EXPECT_EQ(code_of(created), "400");
+    EXPECT_NE(message_of(created).find("'/_rid/?'"), std::string::npos) << message_of(created);
+    EXPECT_EQ(code_of(parse_stored_tail(indexing + R"(,"partitionKey":{"paths":["/pk"]}})")), "ok");
+    const auto plain = with("");
+    ASSERT_TRUE(plain.ok());
+    EXPECT_EQ(code_of(replace(plain->tail, "{" + indexing + "}")), "400");
+    EXPECT_EQ(code_of(with(R"("indexingPolicy":{"includedPaths":[{"path":"/*"},{"path":"/_ts/?"}],)"
+                           R"("excludedPaths":[{"path":"/_rid/?"},{"path":"/\"_etag\"/?"}]})")),
+              "ok");
+}
+
 TEST_F(DefinitionTest, SameIndexingIgnoresTheOrderOfPaths) {
     const auto a = with(
         R"("indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/a/*"},{"path":"/b/*"}]})");

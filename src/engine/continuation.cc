@@ -13,6 +13,7 @@ namespace {
 constexpr uint8_t kFeed = 2;
 constexpr uint8_t kChanges = 4;
 constexpr uint8_t kQuery = 5;
+constexpr uint8_t kListing = 6;
 constexpr size_t kMacBytes = 16;
 
 }  // namespace
@@ -134,6 +135,27 @@ Result<ContinuationTokens::QueryToken> ContinuationTokens::decode_query(
     if (!reader.ok() || !reader.at_end() || kind != kQuery || scope != expected_scope_hash)
         return foreign_continuation();
     return out;
+}
+
+std::string ContinuationTokens::encode_listing(std::string_view position,
+                                               uint64_t scope_hash) const {
+    std::string payload(1, static_cast<char>(kListing));
+    append_u64_le(payload, scope_hash);
+    append_bytes(payload, position);
+    return seal(std::move(payload));
+}
+
+Result<std::string> ContinuationTokens::decode_listing(std::string_view token,
+                                                       uint64_t expected_scope_hash) const {
+    const Result<std::string> payload = open(token);
+    if (!payload.ok()) return payload.error();
+    ByteReader reader(*payload);
+    const uint8_t kind = reader.u8();
+    const uint64_t scope = reader.u64_le();
+    std::string position(reader.bytes());
+    if (!reader.ok() || !reader.at_end() || kind != kListing || scope != expected_scope_hash)
+        return foreign_continuation();
+    return position;
 }
 
 }  // namespace orrery::engine

@@ -52,6 +52,9 @@ public:
     Result<std::vector<ChangeFeedPosition>> decode_changes(std::string_view token,
                                                            uint64_t expected_scope_hash) const;
     Result<QueryToken> decode_query(std::string_view token, uint64_t expected_scope_hash) const;
+    /// The same for listings of resources and queries over them.
+    std::string encode_listing(std::string_view position, uint64_t scope_hash) const;
+    Result<std::string> decode_listing(std::string_view token, uint64_t expected_scope_hash) const;
 
 private:
     std::string seal(std::string payload) const;

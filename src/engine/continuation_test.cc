@@ -36,6 +36,17 @@ TEST(ContinuationTest, QueryPositionsAreTheirOwnKind) {
     EXPECT_FALSE(tokens.decode_query(tokens.encode(position()), position().scope_hash).ok());
 }
 
+TEST(ContinuationTest, ListingsAreTheirOwnKind) {
+    const ContinuationTokens tokens("secret");
+    const std::string token = tokens.encode_listing("after:1f", 7);
+    EXPECT_EQ(*tokens.decode_listing(token, 7), "after:1f");
+    EXPECT_FALSE(tokens.decode_listing(token, 8).ok());
+    EXPECT_FALSE(tokens.decode_listing("after:1f", 7).ok());
+    EXPECT_FALSE(tokens.decode(token, 7).ok());
+    EXPECT_FALSE(tokens.decode_query(token, 7).ok());
+    EXPECT_FALSE(tokens.decode_listing(tokens.encode(position()), position().scope_hash).ok());
+}
+
 TEST(ContinuationTest, SafeInAHeaderAndShort) {
     auto longest = position();
     longest.docref = std::string(32, '\xFF');

@@ -210,6 +210,27 @@ uint64_t Engine::scope_hash(const catalog::Container& container, const partition
     return siphash({0x6f727265, 0x72790001}, text);
 }
 
+namespace {
+
+uint64_t listing_hash(const ListingScope& scope) {
+    std::string text;
+    for (const std::string_view part : {scope.parent_rid, scope.kind, scope.query})
+        append_bytes(text, part);
+    return siphash({0x6f727265, 0x72790002}, text);
+}
+
+}  // namespace
+
+std::string Engine::seal_listing(const ListingScope& scope, std::string_view position) const {
+    if (position.empty()) return {};
+    return continuations_.encode_listing(position, listing_hash(scope));
+}
+
+Result<std::string> Engine::open_listing(const ListingScope& scope, std::string_view token) const {
+    if (token.empty()) return std::string();
+    return continuations_.decode_listing(token, listing_hash(scope));
+}
+
 template <typename FeedLike>
 void Engine::settle_feed(FeedLike& answer,
                          const std::vector<const catalog::PartitionRange*>& ranges,

@@ -114,6 +114,14 @@ struct QueryAnswer {
     bool keyed = false;  ///< limited to a partition key, or a prefix of one, by filter or request
 };
 
+/// Which listing of resources a position is in: of whose resources, of which kind, and the query
+/// over them, if it is one.
+struct ListingScope {
+    std::string_view parent_rid;  ///< empty: the account
+    std::string_view kind;        ///< "Users", as in the body of the answer
+    std::string_view query = {};
+};
+
 class Scripts;
 
 /// What scripts may use up.
@@ -216,6 +224,11 @@ public:
     void settle_query(QueryAnswer& answer,
                       const std::vector<const catalog::PartitionRange*>& ranges,
                       const QueryRequest& request) const;
+
+    /// The token of a position in a listing (empty: no more), and back: 400 when it was altered or
+    /// made for another listing.
+    std::string seal_listing(const ListingScope& scope, std::string_view position) const;
+    Result<std::string> open_listing(const ListingScope& scope, std::string_view token) const;
 
     /// 429 when metadata requests have a budget and it is used up, or the control plane's limits
     /// are on and reached.

@@ -142,8 +142,9 @@ TEST_P(CompositeWalks, OrdersWithoutAnIndexAreRefused) {
                         R"({"path": "/\"my kind\"/x", "order": "descending"}]].)");
     EXPECT_EQ(error("c.r, c.list[0]"), refusal);
     EXPECT_EQ(error("c._etag"),
-              "The index path corresponding to the specified order-by item is excluded. Add "
-              R"({"path": "/_etag/?"} to the includedPaths of the container's indexing policy.)");
+              "The index path corresponding to the specified order-by item is excluded. System "
+              "properties other than _ts are not indexed and cannot be sorted by: sort by _ts, or "
+              "by a property of the item's own.");
 }
 
 /// Filters without an order use the entries of composite indexes, too.

@@ -115,6 +115,10 @@ TEST(SpatialPolicy, MistakesAreNamed) {
         {R"([{"path":"/loc/*","boundingBox":{"xmin":1,"ymin":0,"xmax":1,"ymax":1}}])", "is empty"},
         {R"([{"path":"/loc/*","boundingBox":{"xmin":0,"ymin":2,"xmax":1,"ymax":1}}])", "is empty"},
         {R"([{"path":"/loc/*","boundingBox":{"xmin":-1e308,"ymin":2,"xmax":1e308,"ymax":3}}])",
+         "is too large: xmax - xmin and ymax - ymin must be at most 1.79e308"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":0,"ymin":-1e308,"xmax":1,"ymax":1e308}}])",
+         "is too large"},
+        {R"([{"path":"/loc/*","boundingBox":{"xmin":1e308,"ymin":0,"xmax":-1e308,"ymax":1}}])",
          "is empty"},
         {R"([{"path":"/loc/*"},{"path":"/\"loc\"/*"}])", "listed twice"},
     };

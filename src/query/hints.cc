@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "base/encoding.h"
+#include "base/limits.h"
+#include "index/policy_checks.h"
 #include "json/write.h"
 #include "query/functions.h"
 #include "query/spelling.h"
@@ -176,7 +178,33 @@ std::string_view of_code(std::string_view code) {
     return find(kByCode, code);
 }
 
-std::string composite_index(const std::vector<OrderKey>& keys) {
+namespace {
+
+constexpr std::string_view kSystemKey =
+    "System properties other than _ts are not indexed and cannot be sorted by: sort by _ts, or by "
+    "a property of the item's own.";
+constexpr std::string_view kIndexIsOff =
+    "The container's indexing mode is none: make it consistent.";
+
+bool is_off(const index::IndexingPolicy& policy) {
+    return policy.mode == index::IndexingMode::kNone;
+}
+
+}  // namespace
+
+std::string composite_index(const index::IndexingPolicy& policy,
+                            const std::vector<OrderKey>& keys) {
+    for (size_t i = 0; i < keys.size(); ++i) {
+        if (index::is_never_indexed(keys[i].steps)) return std::string(kSystemKey);
+        for (size_t j = 0; j < i; ++j)
+            if (keys[j].steps == keys[i].steps)
+                return fmt::format(
+                    "ORDER BY names {} twice, and the second time changes nothing: leave it out.",
+                    keys[i].path);
+    }
+    if (keys.size() > orrery::limits::kCompositePathsMax)
+        return fmt::format("A composite index has at most {} paths: sort by fewer.",
+                           orrery::limits::kCompositePathsMax);
     std::string out = "Add it to the container's indexing policy: \"compositeIndexes\": [[";
     for (const OrderKey& key : keys) {
         if (out.back() == '}') out += ", ";
@@ -184,15 +212,25 @@ std::string composite_index(const std::vector<OrderKey>& keys) {
         json::write_string(out, key.path);
         out += fmt::format(", \"order\": \"{}\"}}", key.descending ? "descending" : "ascending");
     }
-    return out + "]].";
+    out += "]].";
+    if (is_off(policy)) out.append(" ").append(kIndexIsOff);
+    return out;
 }
 
-std::string excluded_path(std::string_view path, bool index_is_off) {
-    if (index_is_off) return "The container's indexing mode is none: make it consistent.";
+std::string excluded_path(const index::IndexingPolicy& policy, const OrderKey& key) {
+    if (index::is_never_indexed(key.steps)) return std::string(kSystemKey);
+    if (is_off(policy)) return std::string(kIndexIsOff);
+    const index::IndexPath* excluded = index::named_exclusion(policy, key.steps);
     std::string quoted;
-    json::write_string(quoted, std::string(path) + "/?");
-    return "Add {\"path\": " + quoted +
-           "} to the includedPaths of the container's indexing policy.";
+    json::write_string(quoted, excluded == nullptr ? key.path + "/?" : excluded->text);
+    if (excluded == nullptr)
+        return "Add {\"path\": " + quoted +
+               "} to the includedPaths of the container's indexing policy.";
+    if (index::is_included_around(policy, key.steps))
+        return "Remove {\"path\": " + quoted +
+               "} from the excludedPaths of the container's indexing policy.";
+    return "Move {\"path\": " + quoted +
+           "} from the excludedPaths of the container's indexing policy to its includedPaths.";
 }
 
 }  // namespace orrery::query::hints

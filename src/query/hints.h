@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "index/policy.h"
 #include "query/ast.h"
 
 /// What a person may do about an error in a query, in a sentence or two. Hints stand beside the
@@ -33,12 +34,14 @@ std::string not_grouped(std::string_view reference);
 std::string_view of_code(std::string_view code);
 
 struct OrderKey {
+    std::vector<index::PathStep> steps;
     std::string path;  ///< as in a policy
     bool descending = false;
 };
-/// The composite index that an ORDER BY needs.
-std::string composite_index(const std::vector<OrderKey>& keys);
-std::string excluded_path(std::string_view path, bool index_is_off);
+/// The composite index that an ORDER BY needs, or why there can be none.
+std::string composite_index(const index::IndexingPolicy& policy, const std::vector<OrderKey>& keys);
+/// How the key of an ORDER BY comes to be indexed.
+std::string excluded_path(const index::IndexingPolicy& policy, const OrderKey& key);
 
 inline constexpr std::string_view kStarWithoutFrom = "Add a FROM clause: SELECT * FROM c.";
 inline constexpr std::string_view kStarWithJoin =

@@ -62,6 +62,9 @@ bool is_query(const Call& call);
 Result<catalog::DatabasePtr> find_database(const Call& call);
 Result<const catalog::Container*> find_container(Call& call);  ///< also in call.container
 
+/// 400 for headers that no request may have, or not this one; 413 for the body of a query.
+Status check_headers(const Call& call);
+
 /// Checks headers that apply to every container-scoped request: intended rid, consistency level,
 /// session token of the range.
 Status check_container_headers(const Call& call);
@@ -82,13 +85,15 @@ std::string script_values(const Call& call);
 void add_script_log(const Call& call, std::string_view log);
 Status check_session(const Call& call, const catalog::PartitionRange& range);
 
-/// Which page of a metadata listing is asked for; 400 for a continuation that no listing made.
-Result<catalog::PageRequest> page_request(const Call& call);
+/// Which page of a listing is asked for; 400 for a continuation that this listing did not make.
+Result<catalog::PageRequest> page_request(const Call& call, const engine::ListingScope& listing);
 /// x-ms-indexing-directive or a batch operation's indexingDirective; empty: default.
 Result<partition::IndexingDirective> indexing_directive(std::string_view text);
 /// 400: a write that carries If-None-Match would not do what its sender expects.
 Error if_none_match_on_write();
-/// Page size of feeds and queries: 1..1000, -1 = server's choice.
+/// Life of resource tokens in seconds: x-ms-documentdb-expiry-seconds.
+Result<int64_t> token_lifetime(const RequestHeaders& headers);
+/// Page size of feeds and queries: 1..1000, -1 = server's choice, 0 = default (queries only).
 Result<uint32_t> page_size(const Call& call);
 
 /// The key of a point operation: components, binary EPK. 400 when the header is missing or wrong.
@@ -100,12 +105,17 @@ struct RequestKey {
 Result<RequestKey> point_key(const Call& call);
 /// 410/1002 when the request names a range that does not hold its key: the client's map is old.
 Status check_range_id(const Call& call, std::string_view epk);
+/// The bytes that x-ms-start-epk or x-ms-end-epk has in hex digits; empty without the header.
+Result<std::string> epk_of(const RequestHeaders& headers, HeaderName name);
 /// What a feed or query is limited to by partition key, range id and EPK headers.
 struct FeedScope {
     partition::EpkRange range;
     std::optional<std::string> epk;                   ///< key (or prefix) given by header
     bool full_key = false;                            ///< `epk` is a full key, not a prefix
     const catalog::PartitionRange* served = nullptr;  ///< range id given
+    bool by_epk = false;                              ///< EPK headers given
+    /// The request names neither a key nor a range.
+    bool is_container() const { return served == nullptr && !epk && !by_epk; }
 };
 Result<FeedScope> feed_scope(const Call& call);
 

@@ -49,7 +49,7 @@ void reply_container(const CallPtr& call, int status, const catalog::ContainerPt
     call->container = container;
     Answer answer = metadata_answer(status, charge, container->version.etag);
     answer.touched = touched_of(*container);
-    if (call->headers.has(HeaderName::kPopulateQuotaInfo))
+    if (call->headers.says_true(HeaderName::kPopulateQuotaInfo))
         call->response().add_header("x-ms-documentdb-collection-index-transformation-progress",
                                     call->engine.catalog().index_progress(*container));
     add_offer_headers(call, call->engine.catalog().offer_of(container->rid_text));
@@ -60,14 +60,15 @@ void reply_container(const CallPtr& call, int status, const catalog::ContainerPt
 
 void list_databases(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
-        TRY(const auto page, page_request(*call));
+        const engine::ListingScope listing{"", "Databases"};
+        TRY(const auto page, page_request(*call, listing));
         const auto listed = call->engine.catalog().list_databases(page);
         std::vector<std::string> texts;
         for (const auto& database : listed.items) texts.push_back(database->json());
         Answer answer = metadata_answer(200, meter::metadata_read());
-        answer.continuation = listed.continuation;
+        answer.continuation = call->engine.seal_listing(listing, listed.continuation);
         answer.item_count = texts.size();
-        reply(call, answer, feed_body("", "Databases", texts));
+        reply(call, answer, feed_body(listing.parent_rid, listing.kind, texts));
         return {};
     });
 }
@@ -75,14 +76,16 @@ void list_databases(const CallPtr& call) {
 void list_containers(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY(const auto database, find_database(*call));
-        TRY(const auto page, page_request(*call));
+        const std::string parent_rid = database->rid.text();
+        const engine::ListingScope listing{parent_rid, "DocumentCollections"};
+        TRY(const auto page, page_request(*call, listing));
         const auto listed = call->engine.catalog().list_containers(*database, page);
         std::vector<std::string> texts;
         for (const auto& container : listed.items) texts.push_back(container->json());
         Answer answer = metadata_answer(200, meter::metadata_read());
-        answer.continuation = listed.continuation;
+        answer.continuation = call->engine.seal_listing(listing, listed.continuation);
         answer.item_count = texts.size();
-        reply(call, answer, feed_body(database->rid.text(), "DocumentCollections", texts));
+        reply(call, answer, feed_body(listing.parent_rid, listing.kind, texts));
         return {};
     });
 }
@@ -336,7 +339,10 @@ void handle_conflicts(const CallPtr& call) {
         return reply_error(call, allowed.error());
     const auto method = call->request().method;
     if (call->route.feed && (method == "GET" || is_query(*call))) {
-        // One region, one writer: a conflict cannot arise, so the feed is truly empty.
+        // One region, one writer: a conflict cannot arise, so the feed is truly empty, and no page
+        // of it has a continuation.
+        const auto page = page_request(*call, {(*container)->rid_text, "Conflicts"});
+        if (!page.ok()) return reply_error(call, page.error());
         Answer answer = metadata_answer(200, meter::metadata_read());
         answer.touched = touched_of(**container);
         answer.item_count = 0;

@@ -78,12 +78,11 @@ Status query_offers(const CallPtr& call) {
 
 /// Pages in the order of rids; the continuation is the last rid seen.
 Status list_offers(const CallPtr& call) {
+    const engine::ListingScope listing{"", "Offers"};
     TRY(const uint32_t items_max, page_size(*call));
-    const auto after = call->headers[HeaderName::kContinuation];
+    TRY(const std::string after,
+        call->engine.open_listing(listing, call->headers[HeaderName::kContinuation]));
     const auto last = catalog::parse_offer_rid(after);
-    if (!after.empty() && !last)
-        return Status(
-            errors::bad_header("x-ms-continuation", after, "a value from an earlier answer"));
     std::map<uint32_t, catalog::OfferPtr> rest;
     for (const auto& offer : call->engine.catalog().list_offers()) {
         const auto number = catalog::parse_offer_rid(offer->rid);
@@ -95,13 +94,14 @@ Status list_offers(const CallPtr& call) {
     std::vector<std::string> texts;
     for (const auto& [number, offer] : rest) {
         if (texts.size() == items_max) {
-            answer.continuation = catalog::offer_rid(std::prev(rest.find(number))->first);
+            answer.continuation = call->engine.seal_listing(
+                listing, catalog::offer_rid(std::prev(rest.find(number))->first));
             break;
         }
         texts.push_back(offer_json(*call, *offer));
     }
     answer.item_count = texts.size();
-    reply(call, answer, feed_body("", "Offers", texts));
+    reply(call, answer, feed_body(listing.parent_rid, listing.kind, texts));
     return {};
 }
 

@@ -39,13 +39,10 @@ bool is_read(const Call& call) {
 
 bool is_query(const Call& call) {
     if (call.request().method != "POST") return false;
-    const auto truthy = [&](HeaderName name) {
-        const auto value = call.headers.boolean(name);
-        return value.ok() && *value;
-    };
     const auto type = call.headers[HeaderName::kContentType];
     return equals_ignore_case(type.substr(0, type.find(';')), "application/query+json") ||
-           truthy(HeaderName::kIsQuery) || truthy(HeaderName::kIsQueryGo);
+           call.headers.says_true(HeaderName::kIsQuery) ||
+           call.headers.says_true(HeaderName::kIsQueryGo);
 }
 
 Result<catalog::DatabasePtr> find_database(const Call& call) {
@@ -119,9 +116,14 @@ Result<uint32_t> page_size(const Call& call) {
     int64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     // The Java SDK asks for pages of TOP's size, zero included.
-    if (text == "0" && is_query(call)) return limits::kPageItemsDefault;
+    const bool query = is_query(call) || call.headers.says_true(HeaderName::kIsQueryPlan);
+    if (text == "0" && query) return limits::kPageItemsDefault;
     if (error != std::errc() || end != text.data() + text.size() || count < -1 || count == 0)
-        return errors::bad_header("x-ms-max-item-count", text, "-1 or a positive integer");
+        return errors::bad_header("x-ms-max-item-count", text,
+                                  query ? "-1 (the server's choice), 0 (the default) or a positive "
+                                          "integer"
+                                        : "-1 (the server's choice) or a positive integer; 0 (the "
+                                          "default) is for queries only");
     if (count == -1 || count > limits::kPageItemsMax) return limits::kPageItemsMax;
     return static_cast<uint32_t>(count);
 }
@@ -144,10 +146,11 @@ Error if_none_match_on_write() {
         "only over a known version, send If-Match.");
 }
 
-Result<catalog::PageRequest> page_request(const Call& call) {
+Result<catalog::PageRequest> page_request(const Call& call, const engine::ListingScope& listing) {
     catalog::PageRequest page;
     TRY(page.items_max, page_size(call));
-    page.continuation = std::string(call.headers[HeaderName::kContinuation]);
+    TRY(page.continuation,
+        call.engine.open_listing(listing, call.headers[HeaderName::kContinuation]));
     TRY_STATUS(catalog::check_continuation(page.continuation));
     return page;
 }
@@ -204,6 +207,12 @@ Status check_range_id(const Call& call, std::string_view epk) {
     return {};
 }
 
+Result<std::string> epk_of(const RequestHeaders& headers, HeaderName name) {
+    auto epk = hex_decode(headers[name]);
+    if (!epk) return errors::bad_header(header_text(name), headers[name], "hex digits");
+    return std::move(*epk);
+}
+
 Result<FeedScope> feed_scope(const Call& call) {
     FeedScope scope;
     const auto& container = *call.container;
@@ -227,14 +236,13 @@ Result<FeedScope> feed_scope(const Call& call) {
     const auto start = call.headers[HeaderName::kStartEpk];
     const auto end = call.headers[HeaderName::kEndEpk];
     if (start.data() != nullptr || end.data() != nullptr) {
-        if (const auto type = call.headers[HeaderName::kReadKeyType];
-            !type.empty() && !equals_ignore_case(type, "EffectivePartitionKeyRange"))
-            return errors::bad_header("x-ms-read-key-type", type, "EffectivePartitionKeyRange");
-        const auto min = hex_decode(start);
-        const auto max = hex_decode(end.empty() ? "FF" : end);
-        if (!min) return errors::bad_header("x-ms-start-epk", start, "hex digits");
-        if (!max) return errors::bad_header("x-ms-end-epk", end, "hex digits");
-        narrow(scope.range, {*min, *max});
+        partition::EpkRange given;
+        TRY(given.min, epk_of(call.headers, HeaderName::kStartEpk));
+        if (!end.empty()) {
+            TRY(given.max, epk_of(call.headers, HeaderName::kEndEpk));
+        }
+        narrow(scope.range, given);
+        scope.by_epk = true;
     }
     return scope;
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/bytes.h"
 #include "base/errors.h"
-#include "base/hash.h"
 #include "base/limits.h"
 #include "catalog/names.h"
 #include "engine/light_query.h"
@@ -54,7 +54,7 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     engine::QueryRequest request;
     request.text = std::move(parsed.text);
     request.parameters = parsed.parameters;
-    request.over_container = scope.served == nullptr && scope.range == partition::EpkRange();
+    request.over_container = scope.is_container();
     // Together with other headers the key may leave less than itself, or nothing.
     if (scope.full_key &&
         (scope.epk->empty() || (scope.range.is_of_key() && scope.range.min == *scope.epk)))
@@ -117,22 +117,22 @@ void handle_item_query(const CallPtr& call) {
 
 namespace {
 
-/// Rows of a query over resources are made anew for every page. Its token counts those that are
-/// out: "rows:12:9f3…", with a hash of the query.
-constexpr std::string_view kRowsOut = "rows:";
-
-std::string rows_token(uint64_t rows, uint64_t hash) {
-    return fmt::format("{}{}:{:x}", kRowsOut, rows, hash);
+/// Rows of a query over resources are made anew for every page. Its token says how many of them are
+/// out.
+Result<uint64_t> rows_out(const Call& call, const engine::ListingScope& listing) {
+    TRY(const std::string position,
+        call.engine.open_listing(listing, call.headers[HeaderName::kContinuation]));
+    uint64_t rows = 0;
+    std::from_chars(position.data(), position.data() + position.size(), rows);
+    return rows;
 }
 
-Result<uint64_t> rows_out(std::string_view token, uint64_t hash) {
-    uint64_t rows = 0;
-    if (token.empty()) return rows;
-    if (token.starts_with(kRowsOut))
-        std::from_chars(token.data() + kRowsOut.size(), token.data() + token.size(), rows);
-    if (rows == 0 || token != rows_token(rows, hash))
-        return errors::bad_header("x-ms-continuation", token, "a value from an earlier answer");
-    return rows;
+/// What a token of the query is good for: its text and its parameters.
+std::string identity_of(const QueryBody& query) {
+    std::string out;
+    append_bytes(out, query.text);
+    if (query.parameters.is_array()) out += json::to_text(query.parameters);
+    return out;
 }
 
 }  // namespace
@@ -144,8 +144,9 @@ void reply_resource_query(const CallPtr& call, std::string_view parent_rid,
         TRY(const auto body, parse_body(*call));
         TRY(const auto parsed, query_of(body->value));
         TRY(const uint32_t rows_max, page_size(*call));
-        const uint64_t hash = siphash({0x7265736f, 0x75726365}, call->request().body);
-        TRY(const uint64_t out, rows_out(call->headers[HeaderName::kContinuation], hash));
+        const std::string identity = identity_of(parsed);
+        const engine::ListingScope listing{parent_rid, array_name, identity};
+        TRY(const uint64_t out, rows_out(*call, listing));
         TRY(const auto compiled, query::compile(parsed.text));
         TRY_STATUS(compiled->check_runnable());
         TRY(const auto parameters, query::Parameters::bind(*compiled, parsed.parameters));
@@ -176,7 +177,8 @@ void reply_resource_query(const CallPtr& call, std::string_view parent_rid,
                     texts.begin() + static_cast<ptrdiff_t>(std::min<uint64_t>(out, texts.size())));
         if (texts.size() > rows_max) {
             texts.resize(rows_max);
-            answer.continuation = rows_token(out + rows_max, hash);
+            answer.continuation =
+                call->engine.seal_listing(listing, std::to_string(out + rows_max));
         }
         answer.charge = meter::metadata_read();
         answer.item_count = texts.size();

@@ -107,10 +107,8 @@ Result<std::string> make_answer(const Call& call) {
     const auto ranges = query::key_ranges(*compiled, parameters, container.settings->key);
     query::PlanScope scope;
     scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();
-    if (call.headers.has(HeaderName::kPartitionKey)) {
-        TRY(const auto asked, feed_scope(call));
-        scope.one_key_by_request = asked.full_key;
-    }
+    TRY(const auto asked, feed_scope(call));
+    scope.one_key_by_request = asked.full_key;
     scope.one_range = container.ranges->ranges.size() == 1;
     TRY(const auto plan, query::make_plan(*compiled, parameters, scope));
     if (call.headers.has(HeaderName::kSupportedQueryFeatures))

@@ -85,7 +85,7 @@ bool may_repeat(HeaderName name) {
     return name == HeaderName::kAccept || name == HeaderName::kPrefer;
 }
 
-/// Headers that choose what a request means: a value that is no boolean must not choose silently.
+/// A value that is no boolean must not choose silently what a request means or what is answered.
 constexpr std::array kBooleans = {
     HeaderName::kIsQuery,
     HeaderName::kIsQueryGo,
@@ -98,6 +98,13 @@ constexpr std::array kBooleans = {
     HeaderName::kMigrateToManual,
     HeaderName::kExplainCharge,
     HeaderName::kHousekeeping,
+    HeaderName::kExplain,
+    HeaderName::kPopulateIndexMetrics,
+    HeaderName::kPopulateIndexMetricsV2,
+    HeaderName::kPopulatePartitionStatistics,
+    HeaderName::kPopulateQueryMetrics,
+    HeaderName::kPopulateQuotaInfo,
+    HeaderName::kScriptEnableLogging,
 };
 
 }  // namespace

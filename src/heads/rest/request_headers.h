@@ -82,6 +82,11 @@ public:
     bool has(HeaderName name) const { return (*this)[name].data() != nullptr; }
     /// "true", "True", "1", …; false when absent. 400 for anything that is no boolean.
     Result<bool> boolean(HeaderName name) const;
+    /// The same where check() has seen to it that it is a boolean.
+    bool says_true(HeaderName name) const {
+        const auto value = boolean(name);
+        return value.ok() && *value;
+    }
 
     /// What holds for every request: no header twice with different values (a proxy may have judged
     /// by the other one), booleans that are booleans, a body that is not compressed.

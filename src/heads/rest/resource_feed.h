@@ -25,7 +25,8 @@ inline Answer plain_answer(int status, meter::Charge charge, const std::string& 
 template <typename List, typename Text>
 Status reply_listing(const CallPtr& call, const std::string& parent_rid,
                      std::string_view array_name, const List& list, const Text& text) {
-    TRY(const auto page, page_request(*call));
+    const engine::ListingScope listing{parent_rid, array_name};
+    TRY(const auto page, page_request(*call, listing));
     const auto listed = list(page);
     std::vector<std::string> texts;
     for (const auto& resource : listed.items) {
@@ -33,7 +34,7 @@ Status reply_listing(const CallPtr& call, const std::string& parent_rid,
         texts.push_back(std::move(one));
     }
     Answer answer = plain_answer(200, meter::metadata_read());
-    answer.continuation = listed.continuation;
+    answer.continuation = call->engine.seal_listing(listing, listed.continuation);
     answer.item_count = texts.size();
     reply(call, answer, feed_body(parent_rid, array_name, texts));
     return {};

@@ -123,7 +123,7 @@ void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     auto principal = authenticate(engine_, call->request().method, call->route, call->headers);
     if (!principal.ok()) return reply_error(call, principal.error());
     call->principal = std::move(principal).value();
-    if (const Status status = call->headers.check(); !status.ok())
+    if (const Status status = check_headers(*call); !status.ok())
         return reply_error(call, status.error());
     if (const Status status = read_terms(*call); !status.ok())
         return reply_error(call, status.error());

@@ -78,15 +78,16 @@ Status create_script(const CallPtr& call) {
 }
 
 Status list_scripts(const CallPtr& call) {
-    TRY(const auto page, page_request(*call));
     const ChildType type = type_of(*call);
+    const engine::ListingScope listing{call->container->rid_text, array_name(type)};
+    TRY(const auto page, page_request(*call, listing));
     const auto listed = call->engine.catalog().list_scripts(call->container->rid, type, page);
     std::vector<std::string> texts;
     for (const auto& script : listed.items) texts.push_back(script->json());
     Answer answer = plain(*call, 200, meter::metadata_read());
-    answer.continuation = listed.continuation;
+    answer.continuation = call->engine.seal_listing(listing, listed.continuation);
     answer.item_count = texts.size();
-    reply(call, answer, feed_body(call->container->rid_text, array_name(type), texts));
+    reply(call, answer, feed_body(listing.parent_rid, listing.kind, texts));
     return {};
 }
 

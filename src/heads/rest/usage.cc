@@ -58,7 +58,7 @@ private:
 
 void add_usage_headers(const Call& call) {
     thread_local UsageCache cache;
-    const bool fresh = call.headers.has(HeaderName::kPopulateQuotaInfo);
+    const bool fresh = call.headers.says_true(HeaderName::kPopulateQuotaInfo);
     auto& head = call.response().head;
     head +=
         "x-ms-resource-quota: functions=50;storedProcedures=100;triggers=25;documentSize=10240;"

@@ -12,20 +12,9 @@ namespace {
 using catalog::Catalog;
 using engine::Access;
 
-Result<int64_t> token_lifetime(const Call& call) {
-    const auto text = call.headers[HeaderName::kExpirySeconds];
-    if (text.empty()) return limits::kResourceTokenSecondsDefault;
-    int64_t seconds = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (error != std::errc() || end != text.data() + text.size() ||
-        seconds < limits::kResourceTokenSecondsMin || seconds > limits::kResourceTokenSecondsMax)
-        return errors::bad_header("x-ms-documentdb-expiry-seconds", text, "10 to 86400 seconds");
-    return seconds;
-}
-
 /// The permission with a fresh token; one whose resource is gone is shown without.
 Result<std::string> permission_json(const Call& call, const catalog::Permission& permission) {
-    TRY(const int64_t lifetime, token_lifetime(call));
+    TRY(const int64_t lifetime, token_lifetime(call.headers));
     const auto token = call.engine.tokens().issue(permission, lifetime);
     return permission.json(token.ok() ? token.value() : std::string());
 }
@@ -98,7 +87,7 @@ Status permission_feed(const CallPtr& call) {
     auto& catalog = call->engine.catalog();
     TRY(const auto user, find_user(*call));
     if (method == "POST" && !is_query(*call)) {
-        TRY_STATUS(token_lifetime(*call).status().clone());
+        TRY_STATUS(token_lifetime(call->headers).status().clone());
         TRY(const auto body, parse_body(*call));
         TRY_STATUS(check_resource(*call, body->value));
         TRY(const auto upsert, upsert_mode(*call));
@@ -137,7 +126,7 @@ Status one_permission(const CallPtr& call) {
         reply(call, plain_answer(200, meter::metadata_read(), permission->version.etag),
               std::move(text));
     } else if (method == "PUT") {
-        TRY_STATUS(token_lifetime(*call).status().clone());
+        TRY_STATUS(token_lifetime(call->headers).status().clone());
         TRY(const auto body, parse_body(*call));
         TRY_STATUS(check_resource(*call, body->value));
         TRY(const auto replaced,
@@ -170,6 +159,17 @@ void dispatch(const CallPtr& call, std::string_view what, Handler feed, Handler 
 }
 
 }  // namespace
+
+Result<int64_t> token_lifetime(const RequestHeaders& headers) {
+    const auto text = headers[HeaderName::kExpirySeconds];
+    if (text.empty()) return limits::kResourceTokenSecondsDefault;
+    int64_t seconds = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    if (error != std::errc() || end != text.data() + text.size() ||
+        seconds < limits::kResourceTokenSecondsMin || seconds > limits::kResourceTokenSecondsMax)
+        return errors::bad_header("x-ms-documentdb-expiry-seconds", text, "10 to 86400 seconds");
+    return seconds;
+}
 
 void handle_users(const CallPtr& call) {
     dispatch(call, "users", user_feed, one_user);

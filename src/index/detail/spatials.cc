@@ -51,11 +51,14 @@ Result<std::optional<PlaneBox>> read_box(const json::Value& value, std::string_v
             return bad_policy(what + " has no number '" + std::string(name) + "'");
         box.*side = number.as_double();
     }
-    // The extents of the widest boxes are no numbers.
     const double width = box.xmax - box.xmin;
     const double height = box.ymax - box.ymin;
-    if (!(width > 0 && height > 0 && std::isfinite(width) && std::isfinite(height)))
+    if (!(width > 0 && height > 0))
         return bad_policy(what + " is empty: xmin must be below xmax, and ymin below ymax");
+    // The cells are fractions of the extents, which must be numbers themselves.
+    if (!std::isfinite(width) || !std::isfinite(height))
+        return bad_policy(what +
+                          " is too large: xmax - xmin and ymax - ymin must be at most 1.79e308");
     return std::optional<PlaneBox>(box);
 }
 

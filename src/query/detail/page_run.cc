@@ -407,10 +407,11 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
 std::string metric_path(const IndexPathSteps& path) {
     std::string out;
     for (const index::PathStep& step : path) {
-        const bool plain = std::all_of(step.name.begin(), step.name.end(), [](unsigned char c) {
-            return std::isalnum(c) != 0 || c == '_';
-        });
-        out += step.any_element ? "/[]" : plain ? "/" + step.name : "/\"" + step.name + "\"";
+        const bool plain = !step.name.empty() &&
+                           std::all_of(step.name.begin(), step.name.end(), [](unsigned char c) {
+                               return std::isalnum(c) != 0 || c == '_';
+                           });
+        out += plain && !step.any_element ? "/" + step.name : index::path_text({step});
     }
     return out;
 }

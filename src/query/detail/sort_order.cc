@@ -75,8 +75,7 @@ Result<SortOrder> PageRun::sort_order() const {
     if (request_.use_index && !indexed)
         return errors::bad_request(
             "The index path corresponding to the specified order-by item is excluded. " +
-            hints::excluded_path(metric_path(*path),
-                                 settings.indexing.mode == index::IndexingMode::kNone));
+            hints::excluded_path(settings.indexing, {*path, metric_path(*path)}));
     if (through_array) return order;  // sorted: the index does not tell elements apart
     order.steps = *path;
     order.path = index::path_hash(settings.path_key, *path);
@@ -144,9 +143,11 @@ Error PageRun::no_composite(const std::vector<IndexPathSteps>& paths) const {
     std::vector<hints::OrderKey> keys;
     for (size_t i = 0; i < paths.size(); ++i) {
         if (paths[i].empty()) return errors::bad_request(std::move(text));
-        keys.push_back({metric_path(paths[i]), request_.query.root().order_by[i].descending});
+        keys.push_back(
+            {paths[i], metric_path(paths[i]), request_.query.root().order_by[i].descending});
     }
-    return errors::bad_request(text + " " + hints::composite_index(keys));
+    return errors::bad_request(text + " " +
+                               hints::composite_index(request_.settings->indexing, keys));
 }
 
 /// Leading members that the filter fixes narrow the walk, and so does a range of the next one.

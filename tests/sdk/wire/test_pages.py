@@ -138,7 +138,7 @@ def test_W133_queries_over_resources_have_pages(database):
         last = token
     assert seen == names and sizes == [2, 2, 1]
     assert send("POST", path, text, QUERY).json["_count"] == 5
-    for bad in ("x", "rows:2", last + "0", last.replace("rows:4", "rows:3x")):
+    for bad in ("x", "rows:2", last + "0", last[:-4] + "AAAA", last.swapcase()):
         assert send("POST", path, text, {**QUERY, "x-ms-continuation": bad}).status == 400, bad
     assert send("POST", path, {"query": "SELECT * FROM c"}, {**QUERY, "x-ms-continuation": last}).status == 400
     assert send("POST", path, text, {**QUERY, "x-ms-max-item-count": "-2"}).status == 400
