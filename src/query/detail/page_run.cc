@@ -459,6 +459,8 @@ void PageRun::note_index_use() {
         if (conjunct.condition) note_paths(*conjunct.condition, use.utilized);
     for (const IndexPathSteps& path : filter_.missing_paths)
         add_once(use.potential, metric_path(path) + "/?");
+    for (const IndexPathSteps& path : filter_.missing_spatial)
+        add_once(use.potential, metric_path(path) + "/*");
     if (order_.composite == nullptr) {
         note_potential_composite();
         return;
