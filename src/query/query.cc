@@ -257,6 +257,10 @@ uint64_t QueryRun::tuples() const {
     return state_->run.tuples();
 }
 
+RowCounts QueryRun::counts() const {
+    return state_->run.counts();
+}
+
 RowWindow QueryRun::window() const {
     return state_->run.window();
 }
