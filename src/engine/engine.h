@@ -99,6 +99,7 @@ struct QueryRequest {
     std::function<bool()> cancelled;    ///< true once nobody waits for the answer; may be empty
     size_t token_bytes_max = 12 << 10;  ///< of the continuation token
     bool use_index = true;              ///< false: as if nothing were indexed, for comparison
+    bool explain = false;               ///< query::PageRequest::explain, and QueryAnswer::range_ids
     RequestTerms terms;
     meter::Bill* bill = nullptr;  ///< itemises the charge
 };
@@ -107,6 +108,7 @@ struct QueryAnswer {
     std::string continuation;
     meter::Charge charge;
     std::vector<RangeCharge> range_charges;  ///< add up to the charge
+    std::vector<std::string> range_ids;      ///< of the partitions that the page speaks of
     Touched touched;
     int64_t compile_us = 0;
     int64_t elapsed_us = 0;

@@ -90,6 +90,7 @@ Result<bool> run(const Engine& engine, const catalog::Container& given, const Qu
                             .deadline_us = INT64_MAX,
                             .cancelled = {},
                             .use_index = request.use_index,
+                            .explain = request.explain,
                             .position_bytes_max = SIZE_MAX,
                             .owner = nullptr,
                             .parked = nullptr};

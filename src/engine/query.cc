@@ -93,6 +93,8 @@ void Engine::settle_query(QueryAnswer& answer,
                           const std::vector<const catalog::PartitionRange*>& ranges,
                           const QueryRequest& request) const {
     set_price(answer, ranges, request.terms, pricing(request.bill));
+    if (request.explain)
+        for (const auto* range : ranges) answer.range_ids.push_back(range->id);
     for (const RangeCharge& part : answer.range_charges)
         for (const auto* range : ranges)
             if (range->number == part.range) settle(*range, request.terms, part.charge);
@@ -227,6 +229,7 @@ Result<QueryAnswer> Engine::query_routed(const Routed& routed, const QueryReques
         .deadline_us = started + kPageBudgetUs,
         .cancelled = request.cancelled,
         .use_index = request.use_index,
+        .explain = request.explain,
         .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max, wanted),
         .owner = bound,
         .parked = nullptr};

@@ -75,6 +75,8 @@ struct Filter {
     std::vector<CompositeCondition> composites;  ///< no two of them have a conjunct in common
     /// Paths that some conjunct would look up if they were indexed.
     std::vector<IndexPathSteps> missing_paths;
+    /// The same of spatial indexes.
+    std::vector<IndexPathSteps> missing_spatial;
 
     /// The index decides the whole WHERE clause (partial entries aside).
     bool is_exact() const;

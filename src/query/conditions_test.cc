@@ -22,7 +22,10 @@ protected:
         const auto parameters = Parameters::bind(*kept_, *list);
         EXPECT_TRUE(parameters.ok());
         IndexFacts facts;
-        facts.is_indexed = [](const IndexPathSteps& path) { return path[0].name != "off"; };
+        facts.is_indexed = [this](const IndexPathSteps& path) {
+            return indexed_ && path[0].name != "off";
+        };
+        facts.spatial = [](const IndexPathSteps&) -> const index::SpatialGrid* { return nullptr; };
         facts.posts_undefined = [](const IndexPathSteps& path) { return path[0].name == "known"; };
         const Filter filter = analyze_filter(*kept_, *parameters, facts);
         std::string out;
@@ -31,7 +34,14 @@ protected:
             out += conjunct.condition ? text(*conjunct.condition) : "-";
         }
         seeks_ = filter.seeks();
-        missing_ = filter.missing_paths.size();
+        missing_.clear();
+        const auto note = [&](const IndexPathSteps& path, const char* ending) {
+            if (!missing_.empty()) missing_ += ' ';
+            for (const auto& step : path) missing_ += step.any_element ? "[]" : "." + step.name;
+            missing_ += ending;
+        };
+        for (const IndexPathSteps& path : filter.missing_paths) note(path, "");
+        for (const IndexPathSteps& path : filter.missing_spatial) note(path, "/*");
         return out;
     }
 
@@ -58,8 +68,9 @@ protected:
 
     json::Arena arena_;
     std::shared_ptr<const CompiledQuery> kept_;
+    bool indexed_ = true;  ///< all but "off"
     uint64_t seeks_ = 0;
-    size_t missing_ = 0;
+    std::string missing_;
 };
 
 TEST_F(ConditionsTest, Comparisons) {
@@ -128,8 +139,61 @@ TEST_F(ConditionsTest, Arrays) {
 
 TEST_F(ConditionsTest, PathsOutsideTheIndexAreNamed) {
     EXPECT_EQ(analyze("c.off = 1 AND c.a = 2"), "- & .a=");
-    EXPECT_EQ(missing_, 1u);
+    EXPECT_EQ(missing_, ".off");
     EXPECT_EQ(analyze("c.off = 1 OR c.a = 2"), "-");
+    EXPECT_EQ(missing_, ".off");
+    EXPECT_EQ(analyze("c.off.a = 1 OR c.off.b = 2 OR c.a = 3"), "-");
+    EXPECT_EQ(missing_, ".off.a .off.b");
+    EXPECT_EQ(analyze("CONTAINS(c.off, 'x')"), "-");
+    EXPECT_EQ(missing_, ".off");
+    EXPECT_EQ(analyze("CONTAINS(c.off, 'x') OR c.off = 5"), "-");
+    EXPECT_EQ(missing_, ".off");
+    EXPECT_EQ(analyze("ARRAY_CONTAINS(c.off, 5)"), "-");
+    EXPECT_EQ(missing_, ".off[]");
+}
+
+TEST_F(ConditionsTest, PathsAreNotNamedWhoseIndexWouldNotHelp) {
+    // An OR is served as a whole or not at all.
+    for (const char* where :
+         {"c.off = 1 OR c.a + c.b = 2", "c.a + c.b = 2 OR c.off = 1",
+          "CONTAINS(c.off, 'x') OR c.a = 5", "c.off = 1 OR CONTAINS(c.a, 'x')"}) {
+        EXPECT_EQ(analyze(where), "-");
+        EXPECT_EQ(missing_, "") << where;
+    }
+    EXPECT_EQ(analyze("c.off = 1 AND (c.off = 2 OR c.a + c.b = 2)"), "- & -");
+    EXPECT_EQ(missing_, ".off");
+    // What arrays hold is not in the entries of their own path.
+    EXPECT_EQ(analyze("ARRAY_CONTAINS(c.off, {\"k\": 5}, true)"), "-");
+    EXPECT_EQ(missing_, "");
+    EXPECT_EQ(analyze("ARRAY_LENGTH(c.off) > 5"), "-");
+    EXPECT_EQ(missing_, "");
+}
+
+TEST_F(ConditionsTest, OfSystemPropertiesOnlyTheTimeIsIndexed) {
+    indexed_ = false;
+    for (const char* name : {"_rid", "_self", "_etag", "_attachments"}) {
+        const std::string path = std::string("c.") + name;
+        EXPECT_EQ(analyze(path + " != 'x'"), "-");
+        EXPECT_EQ(missing_, "") << name;
+        EXPECT_EQ(analyze("CONTAINS(" + path + ", 'x')"), "-");
+        EXPECT_EQ(missing_, "") << name;
+        EXPECT_EQ(analyze(path + " = 'x' OR c.a = 1"), "-");
+        EXPECT_EQ(missing_, "") << name;
+    }
+    EXPECT_EQ(analyze("c._ts > 5 AND c.own._rid = 'x'"), "- & -");
+    EXPECT_EQ(missing_, "._ts .own._rid");
+}
+
+TEST_F(ConditionsTest, SpatialIndexesThatAreMissingAreNamed) {
+    const std::string near = "ST_DISTANCE(c.loc, {\"type\":\"Point\",\"coordinates\":[1,2]}) < 100";
+    EXPECT_EQ(analyze(near), "-");
+    EXPECT_EQ(missing_, ".loc/*");
+    EXPECT_EQ(analyze(near + " OR c.a = 1"), "-");
+    EXPECT_EQ(missing_, ".loc/*");
+    EXPECT_EQ(analyze(near + " OR c.off = 1"), "-");
+    EXPECT_EQ(missing_, ".off .loc/*");
+    EXPECT_EQ(analyze(near + " OR c.a + c.b = 1"), "-");
+    EXPECT_EQ(missing_, "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "index/spatial.h"
 #include "index/terms.h"
+#include "json/item.h"
 #include "query/comparisons.h"
 #include "query/conditions.h"
 #include "query/detail/filter_names.h"
@@ -53,6 +54,7 @@ public:
             conjunct.condition = term_test(conjunct);
         }
         filter.missing_paths = std::move(missing_);
+        filter.missing_spatial = std::move(missing_spatial_);
         return filter;
     }
 
@@ -116,8 +118,7 @@ private:
         out.exact = names_one_value(path);
         if (wanted.empty()) return out;
         if (!facts_.is_indexed(path)) {
-            if (std::find(missing_.begin(), missing_.end(), path) == missing_.end())
-                missing_.push_back(path);
+            miss(path, missing_);
             return std::nullopt;
         }
         out.path = std::move(path);
@@ -125,6 +126,19 @@ private:
         out.lookup = lookup;
         out.seeks = seeks;
         return out;
+    }
+
+    /// Of system properties there is an index of the time alone, whatever the policy says.
+    static bool may_be_indexed(const IndexPathSteps& path) {
+        return path[0].any_element || path[0].name == "_ts" ||
+               !json::is_system_property(path[0].name);
+    }
+
+    /// Notes a path that would be looked up if it were indexed.
+    void miss(const IndexPathSteps& path, std::vector<IndexPathSteps>& paths) {
+        if (!may_be_indexed(path)) return;
+        ++misses_;
+        if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
     }
 
     static void weaken(Found& found) {
@@ -174,14 +188,25 @@ private:
     Found any_of(const Expr& e, bool want) {
         Condition out;
         out.kind = Condition::Kind::kAny;
+        const size_t missing = missing_.size();
+        const size_t missing_spatial = missing_spatial_.size();
+        bool lacks = false;  // an index
         for (const Expr* part : e.args) {
+            const uint64_t misses = misses_;
             Found found = find(*part, want);
-            if (!found) return std::nullopt;
-            if (found->is_never()) continue;
+            if (!found && misses_ == misses) {
+                // No index serves this part, so that those for the others are of no use.
+                missing_.resize(missing);
+                missing_spatial_.resize(missing_spatial);
+                return std::nullopt;
+            }
+            lacks |= !found;
+            if (!found || found->is_never()) continue;
             out.exact &= found->exact;
             out.seeks += found->seeks;
             out.parts.push_back(std::move(*found));
         }
+        if (lacks) return std::nullopt;
         if (out.parts.empty()) return never();
         if (out.parts.size() == 1) return std::move(out.parts[0]);
         return merged(std::move(out));
@@ -394,7 +419,10 @@ private:
                                               : parameters_.geometries()[known.parameter].get();
         if (geometry == nullptr) return Found(never());
         const index::SpatialGrid* grid = facts_.spatial(*path);
-        if (grid == nullptr) return std::nullopt;
+        if (grid == nullptr) {
+            miss(*path, missing_spatial_);
+            return std::nullopt;
+        }
         Condition out;
         out.exact = false;
         out.spatial = *grid;
@@ -448,6 +476,18 @@ private:
         return std::string(bytes.find('\0') == std::string_view::npos ? bytes : "");
     }
 
+    static bool looks_into_arrays(const Expr& e) {
+        if (e.kind == ExprKind::kCall) {
+            const FunctionSpec* spec = find_function(e.name);
+            if (spec != nullptr && is_of_arrays(spec->name)) return true;
+        }
+        return std::any_of(e.args.begin(), e.args.end(),
+                           [](const Expr* part) { return looks_into_arrays(*part); });
+    }
+    static bool is_of_arrays(std::string_view name) {
+        return name.starts_with("ARRAY_") || name.starts_with("SET") || name == "OBJECTTOARRAY";
+    }
+
     Found term_test(const Conjunct& conjunct) {
         auto path = names_.only_path(*conjunct.syntax);
         if (!path) return std::nullopt;
@@ -456,6 +496,8 @@ private:
         json::Arena arena;
         if (holds_for_value(query_, parameters_, *conjunct.node, *path, Value(), arena))
             return std::nullopt;
+        // What an array holds is not in the entries of its own path.
+        if (looks_into_arrays(*conjunct.syntax) && !facts_.is_indexed(*path)) return std::nullopt;
         Found out = terms_at(std::move(*path), {ranges::defined()}, LookupKind::kFullIndexScan, 0);
         if (out) {
             out->test = conjunct.node;
@@ -469,6 +511,8 @@ private:
     const IndexFacts& facts_;
     detail::FilterNames names_;
     std::vector<IndexPathSteps> missing_;
+    std::vector<IndexPathSteps> missing_spatial_;
+    uint64_t misses_ = 0;  ///< how often a path was missing that could be indexed
 };
 
 }  // namespace

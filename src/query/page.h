@@ -42,6 +42,7 @@ struct PageRequest {
     int64_t deadline_us = 0;  ///< monotonic; later the page ends with what it has
     std::function<bool()> cancelled;
     bool use_index = true;  ///< false: every item is read, as if nothing were indexed
+    bool explain = false;   ///< somebody will read what the reports say in words, and `operators`
     size_t position_bytes_max = SIZE_MAX;
     /// Keeps `query`, `parameters` and the partitions alive. Null: nothing can be parked.
     std::shared_ptr<const void> owner;
@@ -63,10 +64,19 @@ struct PartitionWork {
 struct AccessReport {
     size_t partition = 0;
     std::string access;  ///< "points", "scan", "index", "index order", "sort", "index only"
-    std::string detail;  ///< conditions that drove it
-    uint64_t candidates = 0;
-    uint64_t loaded = 0;
-    uint64_t matched = 0;
+    std::string detail;  ///< what it read, or the conditions that drove it
+    uint64_t candidates =
+        0;                 ///< entries (values, where those are counted as one), or scanned items
+    uint64_t loaded = 0;   ///< items that were read and belong to the range
+    uint64_t matched = 0;  ///< items that the WHERE clause let pass
+};
+
+/// A clause of the query behind the accesses, over all partitions of the page.
+struct OperatorReport {
+    std::string name;  ///< "filter", "subquery", "join", "group", "aggregate", "sort", "merge", …
+    std::string detail;          ///< as the query says it
+    std::optional<uint64_t> in;  ///< rows; nullopt: not known
+    std::optional<uint64_t> out;
 };
 
 struct IndexUse {
@@ -92,6 +102,7 @@ struct PageAnswer {
     int64_t load_us = 0;
     IndexUse index_use;
     std::vector<AccessReport> accesses;
+    std::vector<OperatorReport> operators;  ///< in the order in which rows go through them
     /// ORDER BY rewritten for clients that merge: whether rows with equal keys come with falling
     /// `_rid`.
     std::optional<bool> rids_fall;

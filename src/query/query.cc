@@ -296,6 +296,10 @@ std::span<const Value> QueryRun::row_keys() const {
     return state_->run.row_keys();
 }
 
+RowCounts QueryRun::counts() const {
+    return state_->run.counts();
+}
+
 RowWindow QueryRun::window() const {
     return state_->run.window();
 }

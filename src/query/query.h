@@ -99,6 +99,7 @@ public:
     std::span<const json::Value> row_keys() const;
     /// Tuples of the FROM clause that passed WHERE, of all items so far.
     uint64_t tuples() const;
+    RowCounts counts() const;
     /// True when further items cannot change the result (TOP, LIMIT reached; no FROM).
     bool is_done() const;
     /// Appends the remaining rows; they borrow from `arena` and from this run.

@@ -30,6 +30,7 @@ struct LevelRun::Blocking {
     std::vector<Accumulator> row_results;  // of a group that is this row alone
     std::vector<SortedRow> rows;
     uint64_t sequence = 0;
+    uint64_t whole_groups = 0;  // that were emitted as they came
 };
 
 /// Continues with source `index` for every row of its subquery.
@@ -112,14 +113,17 @@ bool LevelRun::bind(size_t index, const Value& value) {
 }
 
 bool LevelRun::matched() {
+    joined_ += fed_.weight;
     if (level_.where != nullptr && !fed_.where_holds &&
         level_.where->test(context_) != Truth::kTrue)
         return !context_.failed();
     if (!context_.charge()) return false;
     ++tuples_;
+    passed_ += fed_.weight;
     if (level_.grouped) return fed_.whole_groups ? emit_whole_group() : gather();
     const Value value = level_.value->eval(context_);
     if (value.is_undefined()) return !context_.failed();
+    projected_ += fed_.weight;
     return deliver(value);
 }
 
@@ -140,10 +144,13 @@ bool LevelRun::deliver(const Value& value) {
 
 bool LevelRun::emit(const Value& value) {
     if (skip_ > 0) {
+        ++offered_;
         --skip_;
         return true;
     }
     if (remaining_ == 0) return false;
+    ++offered_;
+    ++emitted_;
     --remaining_;
     return sink_.row(value) && remaining_ > 0 && !context_.failed();
 }
@@ -211,10 +218,27 @@ bool LevelRun::emit_groups() {
             context_.slots[slot++] = groups.accumulators[group * count + i].result(context_);
         const Value value = level_.value->eval(context_);
         if (context_.failed()) return false;
+        projected_ += value.is_undefined() ? 0 : 1;
         if (!value.is_undefined() && !deliver(value)) return false;
         if (blocking_->keeper.copies()) context_.end_row();
     }
     return true;
+}
+
+RowCounts LevelRun::counts() const {
+    RowCounts out{.joined = joined_,
+                  .passed = passed_,
+                  .groups = 0,
+                  .projected = projected_,
+                  .distinct = 0,
+                  .sorted = 0,
+                  .offered = offered_,
+                  .emitted = emitted_};
+    if (blocking_ == nullptr) return out;
+    out.groups = blocking_->groups.size() + blocking_->whole_groups;
+    out.distinct = blocking_->seen.size();
+    out.sorted = blocking_->sequence;
+    return out;
 }
 
 size_t LevelRun::retained_bytes() const {
@@ -227,6 +251,7 @@ bool LevelRun::emit_whole_group() {
     Blocking& b = *blocking_;
     // Whoever takes the rows holds about as much.
     if (!b.keeper.charge(group_bytes(level_))) return false;
+    ++b.whole_groups;
     uint32_t slot = level_.group_slot;
     for (const Node* key : level_.group_keys) context_.slots[slot++] = key->eval(context_);
     b.row_results.clear();
@@ -238,6 +263,7 @@ bool LevelRun::emit_whole_group() {
         context_.slots[slot++] = result.result(context_);
     const Value value = level_.value->eval(context_);
     if (context_.failed()) return false;
+    projected_ += value.is_undefined() ? 0 : 1;
     return value.is_undefined() || deliver(value);
 }
 

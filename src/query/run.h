@@ -30,6 +30,18 @@ struct RowWindow {
     uint64_t count = UINT64_MAX;
 };
 
+/// Rows between the clauses of a level, so far. Equal ones that were fed as one count as many.
+struct RowCounts {
+    uint64_t joined = 0;     ///< what the sources gave together
+    uint64_t passed = 0;     ///< what WHERE let pass of it
+    uint64_t groups = 0;     ///< of aggregates and GROUP BY
+    uint64_t projected = 0;  ///< what SELECT made
+    uint64_t distinct = 0;   ///< different ones, with DISTINCT
+    uint64_t sorted = 0;     ///< given to ORDER BY
+    uint64_t offered = 0;    ///< given to TOP, OFFSET and LIMIT
+    uint64_t emitted = 0;
+};
+
 /// Runs one level: feed() once per item (once in all for a subquery), then finish() once.
 ///
 /// With kAcrossItems everything that outlives a feed() is copied; rows delivered by finish() are
@@ -60,6 +72,7 @@ public:
 
     /// How often the sources together gave something that WHERE let pass, so far.
     uint64_t tuples() const { return tuples_; }
+    RowCounts counts() const;
     /// What is held between two items.
     size_t retained_bytes() const;
     /// What is left of the window.
@@ -101,6 +114,11 @@ private:
     const SortedRow* delivered_ = nullptr;  // of those in order
     Known fed_;                             // of the item that is being fed
     uint64_t tuples_ = 0;
+    uint64_t joined_ = 0;
+    uint64_t passed_ = 0;
+    uint64_t projected_ = 0;
+    uint64_t offered_ = 0;
+    uint64_t emitted_ = 0;
     uint64_t skip_ = 0;
     uint64_t remaining_ = UINT64_MAX;
 };

@@ -73,6 +73,7 @@ class Scripts(Case):
         out = run("shell", self.container, "-q", stdin=".plan on\n.charge on\n.metrics on\nSELECT * FROM c WHERE c.n = 3;")
         self.assertIn("Plan:", out.stderr)
         self.assertIn("requestCharge", out.stderr)
+        self.assertIn("operators", out.stderr)
         self.assertIn("retrievedDocumentCount", out.stderr)
 
 

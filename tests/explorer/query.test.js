@@ -53,6 +53,7 @@ test('cost, metrics, plan, and applying the index that would help', async (page)
   await accessible(page);
   await page.getByRole('tab', { name: 'Plan' }).click();
   await page.getByText('scan', { exact: true }).first().waitFor();
+  await page.getByRole('group', { name: 'filter c.city = "Oslo": 250 in, 83 out' }).waitFor();
   await shot(page, 'query-plan');
   await accessible(page);
   await page.getByRole('tab', { name: 'Cost and indexes' }).click();

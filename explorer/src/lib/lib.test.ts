@@ -100,6 +100,10 @@ test('recommended indexes are added once', () => {
   assert.deepEqual(next.excludedPaths, [{ path: '/*' }]);
   assert.deepEqual(next.compositeIndexes, [[{ path: '/a', order: 'ascending' }, { path: '/b', order: 'descending' }]]);
   assert.deepEqual(withIndexes(next, ['/city/?'], [['/a ASC', '/b DESC']]), next);
+  const spatial = withIndexes(policy, ['/place/*'], []);
+  assert.deepEqual(spatial.includedPaths, policy.includedPaths);
+  assert.deepEqual(spatial.spatialIndexes, [{ path: '/place/*', types: ['Point', 'LineString', 'Polygon', 'MultiPolygon'] }]);
+  assert.deepEqual(withIndexes(spatial, ['/place/*'], []), spatial);
 });
 
 test('errors of the protocol become words', () => {

@@ -100,6 +100,11 @@ export function withIndexes(policy: IndexingPolicy, singles: string[], composite
   const next: IndexingPolicy = structuredClone(policy);
   const included = new Set((next.includedPaths ?? []).map((e) => e.path));
   for (const path of singles) {
+    // A subtree names a spatial index.
+    if (path.endsWith('/*')) {
+      if (!(next.spatialIndexes ?? []).some((e) => e.path === path)) next.spatialIndexes = [...(next.spatialIndexes ?? []), { path, types: [...SPATIAL] }];
+      continue;
+    }
     if (!included.has(path)) next.includedPaths = [...(next.includedPaths ?? []), { path }];
     next.excludedPaths = (next.excludedPaths ?? []).filter((e) => e.path !== path);
   }

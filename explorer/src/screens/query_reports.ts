@@ -2,6 +2,7 @@ import type { QueryPage } from '../wire/api';
 
 /// What a page said about itself, in headers.
 export interface PlanStep {
+  range: string;
   access: string;
   on: string;
   candidates: number;
@@ -9,9 +10,18 @@ export interface PlanStep {
   matched: number;
 }
 
+/// A clause of the query behind the steps; numbers that the server does not know are not there.
+export interface PlanOperator {
+  operator: string;
+  on?: string;
+  in?: number;
+  out?: number;
+}
+
 export interface Plan {
   steps: PlanStep[];
-  charged: { seeks: number; loadedItems: number; indexEntries: number; joinTuples: number }[];
+  operators: PlanOperator[];
+  charged: { range: string; seeks: number; loadedItems: number; indexEntries: number; joinTuples: number }[];
   rows: number;
   requestCharge: number;
   compileUs: number;

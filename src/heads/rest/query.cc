@@ -70,6 +70,7 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     };
     request.terms = call->terms;
     request.bill = call->bill.get();
+    TRY(request.explain, call->headers.boolean(HeaderName::kExplain));
     engine::QueryAnswer found;
     if (here == RunsOn::kWorker && call->engine.runs_functions(*call->container, request.text))
         return false;

@@ -90,26 +90,40 @@ std::string index_metrics_v2(const query::IndexUse& use) {
                        array_of(use.potential_composite, composite));
 }
 
-/// The plan as it was carried out, with what each step met.
-std::string explanation(const Call& call, const engine::QueryAnswer& answer) {
+/// A clause of the query. What is not known is left out.
+std::string operator_text(const query::OperatorReport& report) {
+    std::string out = R"({"operator":)" + quoted(report.name);
+    if (!report.detail.empty()) out += R"(,"on":)" + quoted(report.detail);
+    if (report.in) out += fmt::format(R"(,"in":{})", *report.in);
+    if (report.out) out += fmt::format(R"(,"out":{})", *report.out);
+    return out + "}";
+}
+
+/// The plan as it was carried out: how items were found in each range, then the clauses that their
+/// rows went through, with what each met.
+std::string explanation(const engine::QueryAnswer& answer) {
     const PageAnswer& page = answer.page;
-    const auto ranges = call.container->ranges->ranges;
-    const auto access = [&](const query::AccessReport& report) {
-        return fmt::format(R"({{"access":{},"on":{},"candidates":{},"loaded":{},"matched":{}}})",
-                           quoted(report.access), quoted(report.detail), report.candidates,
-                           report.loaded, report.matched);
+    const auto range = [&](size_t partition) {
+        return quoted(partition < answer.range_ids.size() ? answer.range_ids[partition] : "");
     };
-    const auto work = [](const query::PartitionWork& counted) {
-        return fmt::format(R"({{"seeks":{},"loadedItems":{},"indexEntries":{},"joinTuples":{}}})",
-                           counted.seeks, counted.loaded_items, counted.index_entries,
-                           counted.join_tuples);
+    const auto access = [&](const query::AccessReport& report) {
+        return fmt::format(
+            R"({{"range":{},"access":{},"on":{},"candidates":{},"loaded":{},"matched":{}}})",
+            range(report.partition), quoted(report.access), quoted(report.detail),
+            report.candidates, report.loaded, report.matched);
+    };
+    const auto work = [&](const query::PartitionWork& counted) {
+        return fmt::format(
+            R"({{"range":{},"seeks":{},"loadedItems":{},"indexEntries":{},"joinTuples":{}}})",
+            range(counted.partition), counted.seeks, counted.loaded_items, counted.index_entries,
+            counted.join_tuples);
     };
     return fmt::format(
-        R"({{"steps":{},"charged":{},"rows":{},"requestCharge":{},"compileUs":{},"planUs":{},)"
-        R"("indexUs":{},"loadUs":{},"totalUs":{}}})",
-        array_of(page.accesses, access), array_of(page.work, work), page.rows.size(),
-        meter::ru_text(answer.charge), answer.compile_us, page.plan_us, page.index_us, page.load_us,
-        answer.elapsed_us);
+        R"({{"steps":{},"operators":{},"charged":{},"rows":{},"requestCharge":{},"compileUs":{},)"
+        R"("planUs":{},"indexUs":{},"loadUs":{},"totalUs":{}}})",
+        array_of(page.accesses, access), array_of(page.operators, operator_text),
+        array_of(page.work, work), page.rows.size(), meter::ru_text(answer.charge),
+        answer.compile_us, page.plan_us, page.index_us, page.load_us, answer.elapsed_us);
 }
 
 }  // namespace
@@ -132,8 +146,7 @@ Status add_query_reports(const CallPtr& call, const engine::QueryAnswer& answer)
                             fmt::format(R"({{"reverseRidEnabled":false,"reverseIndexScan":{}}})",
                                         *answer.page.rids_fall));
     TRY(const bool explain, asks(HeaderName::kExplain));
-    if (explain)
-        response.add_header("x-orrery-explain", percent_encode(explanation(*call, answer)));
+    if (explain) response.add_header("x-orrery-explain", percent_encode(explanation(answer)));
     return {};
 }
 

@@ -191,9 +191,13 @@ void judge_missing_index(const Observation& of, const Thresholds& limits, Judgem
         for (const auto& path : query.potential) {
             if (!paths.empty()) paths += ", ";
             paths += path;
+            // Of single indexes, only spatial ones are named by a subtree.
+            const bool spatial = path.ends_with("/*");
             std::string entry = "{\"path\":";
-            json::write_string(entry, path.ends_with("/?") ? path : path + "/?");
-            policy = policy_with(changed, "includedPaths", entry + "}");
+            json::write_string(entry, spatial || path.ends_with("/?") ? path : path + "/?");
+            if (spatial) entry += R"(,"types":["Point","LineString","Polygon","MultiPolygon"])";
+            policy =
+                policy_with(changed, spatial ? "spatialIndexes" : "includedPaths", entry + "}");
             // The next entry goes into what this one made.
             json::Arena arena;
             if (const auto parsed = json::parse(policy, arena); parsed.ok())

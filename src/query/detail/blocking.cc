@@ -1,6 +1,7 @@
 // Queries whose rows are known only at the end. A pass over the items is longer than a page may be:
 // between pages it is parked, with everything it has gathered.
 #include <algorithm>
+#include <utility>
 
 #include "base/errors.h"
 #include "query/detail/blocking_pass.h"
@@ -85,6 +86,8 @@ Status PageRun::run_blocking() {
         request_.owner != nullptr && (resume_.order == Position::Order::kStart ||
                                       pass->result.settled() || pass->segment > 0 || pass->reader);
     pass->run.watch(&request_.cancelled);
+    flow_.known = !pass->result.settled();
+    RowCounts before = pass->run.counts();
     rows_.emplace(pass->request, pass->filter);
     position_ = resume_;
     position_.order = Position::Order::kWhole;
@@ -96,6 +99,7 @@ Status PageRun::run_blocking() {
         }
         if (!pass->finished || pass->result.settled() || settle_order(*pass)) break;
         pass = begin_pass(true);
+        before = {};
         pass->run.watch(&request_.cancelled);
         rows_.emplace(pass->request, pass->filter);
     }
@@ -113,9 +117,48 @@ Status PageRun::run_blocking() {
     }
     answer_.whole_range = more_;
     if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
+    if (pass->reader != nullptr && flow_.known) tell_access(*pass);
+    if (request_.explain) note_flow(*pass, before);
     pass->run.watch(nullptr);
     if (more_ && request_.owner != nullptr) answer_.parked = std::move(pass);
     return {};
+}
+
+/// Adds what the reader has done since it was asked last to the page's account.
+void PageRun::tell_access(BlockingPass& pass) {
+    const CandidateReader& reader = *pass.reader;
+    const Segment& segment = pass.segments[pass.segment];
+    AccessReport report;
+    report.partition = segment.partition;
+    report.access = reader.access().kind == Access::Kind::kScan ? "scan" : "index";
+    report.detail = detail_of(reader.access(), segment);
+    report.candidates = reader.seen() - pass.told.candidates;
+    report.loaded = std::exchange(pass.loaded, 0);
+    report.matched = std::exchange(pass.matched, 0);
+    answer_.index_us += reader.index_us() - pass.told.index_us;
+    answer_.load_us += reader.load_us() - pass.told.load_us;
+    pass.told = {reader.seen(), reader.index_us(), reader.load_us()};
+    answer_.accesses.push_back(std::move(report));
+}
+
+/// Rows between the clauses since `before`. TOP, OFFSET and LIMIT are met by the run, or by all of
+/// its rows together.
+void PageRun::note_flow(const BlockingPass& pass, const RowCounts& before) {
+    const RowCounts now = pass.run.counts();
+    flow_.counts = {
+        .joined = now.joined - before.joined,
+        .passed = now.passed - before.passed,
+        .groups = now.groups - before.groups,
+        .projected = now.projected - before.projected,
+        .distinct = now.distinct - before.distinct,
+        .sorted = now.sorted - before.sorted,
+        .offered = pass.choose_from_all ? pass.result.count() : now.offered - before.offered,
+        // Those of the window, on this page and on later ones.
+        .emitted = pass.choose_from_all ? pass.end - pass.next + answer_.rows.size()
+                                        : now.emitted - before.emitted};
+    const bool grouped = request_.query.root().grouped;
+    flow_.to_project = grouped ? flow_.counts.groups : flow_.counts.passed;
+    flow_.finished = pass.finished;
 }
 
 /// Feeds a batch, or what an index alone can say of a segment, or ends the pass.
@@ -128,20 +171,11 @@ Status PageRun::advance(BlockingPass& pass) {
     const Segment& segment = pass.segments[pass.segment];
     const auto next_segment = [&] {
         if (pass.reader != nullptr) {
-            AccessReport report;
-            report.partition = segment.partition;
-            report.access = pass.reader->access().kind == Access::Kind::kScan ? "scan" : "index";
-            report.detail = pass.reader->access().detail;
-            report.candidates = pass.reader->seen();
-            report.loaded = pass.loaded;
-            report.matched = pass.matched;
-            answer_.index_us += pass.reader->index_us();
-            answer_.load_us += pass.reader->load_us();
             work_of(segment.partition).index_entries += pass.reader->tested_terms();
-            answer_.accesses.push_back(std::move(report));
+            tell_access(pass);
         }
         pass.reader.reset();
-        pass.loaded = pass.matched = 0;
+        pass.told = {};
         ++pass.segment;
     };
     work_of(segment.partition);

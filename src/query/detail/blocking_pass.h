@@ -36,8 +36,14 @@ public:
     const size_t batch;  ///< items between two looks at the clock
     size_t segment = 0;  ///< the one in progress
     std::unique_ptr<CandidateReader> reader;
-    uint64_t loaded = 0;            ///< items of the segment in progress …
-    uint64_t matched = 0;           ///< … and those of them that the filter let pass
+    uint64_t loaded = 0;   ///< items of the segment in progress …
+    uint64_t matched = 0;  ///< … and those of them that the filter let pass; untold yet
+    struct Told {
+        uint64_t candidates = 0;
+        int64_t index_us = 0;
+        int64_t load_us = 0;
+    };
+    Told told;                      ///< what earlier pages said of the reader's work
     std::vector<json::Value> rows;  ///< as they come, until keep_rows()
     WholeRows result;
     bool finished = false;

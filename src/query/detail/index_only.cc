@@ -79,6 +79,8 @@ struct PageRun::IndexOnly {
     DocrefSet expired;
     json::Arena arena;  ///< of one value
     uint64_t entries = 0;
+    uint64_t loaded = 0;   ///< items that had to be asked
+    uint64_t matched = 0;  ///< items that were counted
 
     /// In the segment, expired ones left out. Read when first asked for.
     Result<uint64_t> items() const {
@@ -196,11 +198,23 @@ Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
     return prepare_in_key(only);
 }
 
+/// What the index was asked, for people.
+std::string PageRun::text_of(const IndexOnly& only) {
+    if (!only.request.explain) return {};
+    if (!only.path.empty()) return metric_path(only.path);
+    bool all = true;
+    std::string out;
+    for (const Condition* condition : all_conditions(only.pass.filter, all))
+        out += (out.empty() ? "" : " and ") + condition_text(*condition);
+    return out.empty() ? "the number of items" : out;
+}
+
 Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& facts,
                                       BlockingPass& pass) {
     const ItemNeeds& output = pass.request.query.output_needs();
     if (output.whole || output.paths.size() > 1) return false;
-    IndexOnly only{segment, facts, pass, pass.request, {}, {}, {}, 0};
+    IndexOnly only{segment, facts, pass, pass.request, {}, {}, {}};
+    const int64_t began = request_.clock.monotonic_us();
     if (output.paths.empty()) {
         if (!pass.filter.conjuncts.empty() && !pass.filter.is_exact()) return false;
     } else {
@@ -219,9 +233,12 @@ Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& fact
     AccessReport report;
     report.partition = segment.partition;
     report.access = "index only";
+    report.detail = text_of(only);
     report.candidates = only.entries;
+    report.loaded = only.loaded;
+    report.matched = only.matched;
+    answer_.index_us += request_.clock.monotonic_us() - began;
     if (!only.path.empty()) {
-        report.detail = index::path_text(only.path);
         auto& used = answer_.index_use.utilized;
         std::string name = metric_path(only.path) + "/?";
         if (std::find(used.begin(), used.end(), name) == used.end())
@@ -237,9 +254,11 @@ Status PageRun::feed_item_at(IndexOnly& only, std::string_view docref) {
     TRY(const auto documents,
         load_documents(only.request, *only.request.partitions[only.segment.partition], {*decoded}));
     if (!documents[0]) return {};
+    ++only.loaded;
     TRY_STATUS(item_.load(only.request, *documents[0], *decoded));
     TRY(const bool served, rows_->passes_served(item_));
     if (!served) return {};
+    ++only.matched;
     ++work_of(only.segment.partition).index_entries;
     TRY_STATUS(only.pass.run.feed(item_.value(), item_.arena(), only.pass.rows));
     TRY_STATUS(only.pass.keep_rows());
@@ -333,6 +352,7 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
         TRY_STATUS(postings.status());
     }
     const auto weight = static_cast<uint64_t>(std::max<int64_t>(count, 0));
+    only.matched += weight;
     work_of(only.segment.partition).index_entries += weight;
     TRY_STATUS(
         only.pass.run.feed_equal(Value::object({}), {weight, true}, only.arena, only.pass.rows));
@@ -384,6 +404,7 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
         }
         if (undecided.size() >= kListMax) return false;
     }
+    only.matched += count;
     work_of(only.segment.partition).index_entries += count;
     TRY_STATUS(
         only.pass.run.feed_equal(Value::object({}), {count, true}, only.arena, only.pass.rows));
@@ -445,6 +466,7 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
             holds = holds && holds_for_value(only.request.query, only.request.parameters,
                                              *conjunct.node, path, value, only.arena);
         if (!holds) return {};
+        only.matched += weight;
         work.index_entries += weight;
         TRY_STATUS(only.pass.run.feed_equal(item, {weight, true, whole_groups}, only.arena,
                                             only.pass.rows));

@@ -84,7 +84,8 @@ Status PageRun::run_ordered() {
         OrderedSegment& segment = *heap.back();
         const Placed& head = segment.head();
         ++answer_.retrieved_items;
-        if (!head.silent) ++answer_.matched_items;
+        if (head.passed) ++answer_.matched_items;
+        if (!head.silent) ++flow_.merged_out;
         answer_.retrieved_bytes += head.bytes;
         PartitionWork& work = work_of(segment.partition());
         ++work.loaded_items;
@@ -122,8 +123,8 @@ Status PageRun::run_ordered() {
             place(late->frontier().term, late->frontier().key, late->frontier().docref, 0);
         more_ = true;
     }
-    for (OrderedSegment& segment : segments)
-        answer_.accesses.push_back(std::move(segment.report()));
+    for (OrderedSegment& segment : segments) segment.tell();
+    flow_.merged = segments.size() > 1;
     if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
     return {};
 }

@@ -33,6 +33,20 @@ size_t bytes_of(const Placed& placed) {
     return sizeof(Placed) + placed.key.size() + placed.term.size();
 }
 
+/// The index whose order is walked, for people.
+std::string walk_text(const SortOrder& order) {
+    std::string out;
+    if (order.composite == nullptr) {
+        out = metric_path(order.steps);
+    } else {
+        for (const auto& member : order.composite->members)
+            out += (out.empty() ? "" : ", ") + metric_path(member.steps) +
+                   (member.descending ? " DESC" : " ASC");
+        out += " (composite)";
+    }
+    return order.backward ? out + ", from its end" : out;
+}
+
 }  // namespace
 
 bool OrderedSegment::after_position(const Placed& item) const {
@@ -48,30 +62,41 @@ bool OrderedSegment::after_position(const Placed& item) const {
 /// Whether the index-served part of the filter holds; the item is silent if the rest does not.
 Result<bool> OrderedSegment::matches(std::string_view document, Placed& placed) {
     TRY_STATUS(item_.load(request(), document, placed.docref));
+    ++run_.flow_.tested;
     placed.bytes = item_.document().text.size();
     TRY(const bool served, run_.rows_->passes_served(item_));
     if (!served) return false;
     rows_.clear();
-    TRY_STATUS(run_.rows_->rows(item_, rows_));
+    TRY(const RowMaker::Tuples tuples, run_.rows_->rows(item_, rows_));
+    run_.flow_.counts.joined += tuples.joined;
+    run_.flow_.counts.passed += tuples.passed;
     placed.row_count = rows_.size();
     placed.silent = rows_.empty();
+    placed.passed = tuples.passed > 0;
     return true;
 }
 
-/// Inside one key: whether the path that is sorted by is walked as a run. It is where the page
-/// shows a small part of the key's items and nothing but that path says which; reading most of them
-/// one by one takes longer than sorting all.
-Result<bool> OrderedSegment::walks_run(SegmentFacts& facts, uint64_t rows_wanted) {
-    if (!order().from_index || !facts.index_complete || order().composite != nullptr ||
+/// Inside one key: whether a query of this form can walk the path that is sorted by as a run, with
+/// items enough.
+bool OrderedSegment::may_walk_run() const {
+    if (!order().from_index || order().composite != nullptr ||
         request().query.root().sources.size() != 1 ||
         !may_have_run(request(), segment_, order().steps))
         return false;
-    for (const Conjunct& conjunct : run_.filter_.conjuncts) {
-        if (!conjunct.condition) return false;
-        const Condition& condition = *conjunct.condition;
-        const bool own = condition.is_of_values(order().steps) && condition.test == nullptr;
-        if (!own && !names_the_key(request(), condition)) return false;
-    }
+    return std::all_of(
+        run_.filter_.conjuncts.begin(), run_.filter_.conjuncts.end(),
+        [&](const Conjunct& conjunct) {
+            if (!conjunct.condition) return false;
+            const Condition& condition = *conjunct.condition;
+            return (condition.is_of_values(order().steps) && condition.test == nullptr) ||
+                   names_the_key(request(), condition);
+        });
+}
+
+/// Whether it is walked as a run. It is where the page shows a small part of the key's items and
+/// nothing but that path says which; reading most of them one by one takes longer than sorting all.
+Result<bool> OrderedSegment::walks_run(SegmentFacts& facts, uint64_t rows_wanted) {
+    if (!facts.index_complete || !may_walk_run()) return false;
     const auto is_small = [&](uint64_t rows, uint64_t items) {
         return rows < kListMax && rows * kFetchCost <= 2 * items * kScanCost;
     };
@@ -103,6 +128,7 @@ Result<bool> OrderedSegment::walks_run(SegmentFacts& facts, uint64_t rows_wanted
 
 Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
     run_.work_of(segment_.partition);
+    const int64_t began = request().clock.monotonic_us();
     const Position& position = run_.resume_;
     TRY(SegmentFacts facts, facts_of(request(), segment_));
     bool narrows = false;  // other paths say something
@@ -120,8 +146,9 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
     if (walk_decides_) batch_ = std::clamp<size_t>(share, batch_, kBatchMax);
     // Between the entries of one key lie those of all others: its run is walked, or its items are
     // sorted.
-    const bool walkable =
-        order().from_index && facts.index_complete && (!segment_.one_key || order().within_key);
+    const bool may_walk = order().from_index && (!segment_.one_key || order().within_key);
+    const bool walkable = may_walk && facts.index_complete;
+    run_.order_may_walk_ |= may_walk || may_walk_run();
     ranges_ = order().ranges;
     needs_undefined_ = order().needs_undefined;
     bool by_run = false;
@@ -134,6 +161,7 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
     } else if (!walkable) {
         TRY(Access access,
             choose_access(request(), segment_, facts, run_.filter_, false, kCountMax));
+        run_.answer_.plan_us += request().clock.monotonic_us() - began;
         return sort_all(std::move(access), rows_wanted);
     }
     if (narrows) {
@@ -153,8 +181,10 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
             const uint64_t walk_cost = visited * (kFetchCost + kEntryCost);
             const uint64_t members_cost =
                 matches * kEntryCost + visited * kEntryCost + wanted * kFetchCost;
-            if (sort_cost <= walk_cost && sort_cost <= members_cost)
+            if (sort_cost <= walk_cost && sort_cost <= members_cost) {
+                run_.answer_.plan_us += request().clock.monotonic_us() - began;
                 return sort_all(std::move(access), rows_wanted);
+            }
             if (members_cost < walk_cost) {
                 members_.emplace();
                 for (; access.stream->valid() && members_->size() < kListMax; access.stream->next())
@@ -164,8 +194,9 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
             }
         }
     }
+    run_.answer_.plan_us += request().clock.monotonic_us() - began;
     report_.access = "index order";
-    report_.detail = order().composite != nullptr ? "composite" : index::path_text(order().steps);
+    if (request().explain) report_.detail = walk_text(order());
     const bool undefined_first = needs_undefined_ && !order().backward;
     const bool past_undefined = position.order == Position::Order::kSorted &&
                                 position.term != index::term_ranges::undefined().begin;
@@ -181,7 +212,7 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
 Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
     sorted_ = true;
     report_.access = "sort";
-    report_.detail = access.kind == Access::Kind::kScan ? "scan" : access.detail;
+    report_.detail = detail_of(access, segment_);
     CandidateReader reader(request(), segment_, std::move(access), {});
     const Before before(order());
     std::vector<Placed> kept;  // a heap: the last one on top
@@ -193,7 +224,7 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
         TRY(const bool match, matches(candidate.document, placed));
         ++report_.loaded;
         if (!match) return true;
-        report_.matched += placed.silent ? 0 : 1;
+        report_.matched += placed.passed ? 1 : 0;
         placed.key = run_.sort_key(item_, false);
         if (!after_position(placed)) return true;
         if (placed.silent) {
@@ -222,6 +253,9 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
         if (run_.cancelled()) return {};
     }
     report_.candidates = reader.seen();
+    index_us_ += reader.index_us();
+    load_us_ += reader.load_us();
+    run_.flow_.sorted_out += kept.size();
     // Those among the kept ones count as read, wherever the sort would have met them.
     const bool all = kept.size() < keep;
     for (Placed& placed : silent)
@@ -261,11 +295,27 @@ Result<bool> OrderedSegment::advance() {
     return !ready_.empty();
 }
 
+void OrderedSegment::tell() {
+    PageAnswer& answer = run_.answer_;
+    if (scan_ != nullptr) {
+        undefined_report_.candidates = scan_->seen();
+        load_us_ += scan_->load_us();
+    }
+    answer.index_us += index_us_;
+    answer.load_us += load_us_;
+    if (sorted_) run_.flow_.sorted_in = run_.flow_.sorted_in.value_or(0) + report_.matched;
+    // One that was not opened when the time was up has done nothing.
+    if (!report_.access.empty()) answer.accesses.push_back(std::move(report_));
+    if (scan_ != nullptr) answer.accesses.push_back(std::move(undefined_report_));
+}
+
 Result<DocumentPtr> OrderedSegment::document_of_head() {
     Placed& placed = ready_.front();
     if (placed.document != nullptr) return std::move(placed.document);
+    const int64_t began = request().clock.monotonic_us();
     TRY(auto found,
         load_documents(request(), *request().partitions[segment_.partition], {placed.docref}));
+    load_us_ += request().clock.monotonic_us() - began;
     if (!found[0]) return errors::internal("An item has gone from the view that showed it.");
     return std::move(found[0]);
 }
@@ -284,15 +334,19 @@ Status OrderedSegment::scan_undefined() {
             from.inclusive = position.item_rows > 0;
         }
         scan_ = std::make_unique<CandidateReader>(request(), segment_, Access(), from);
+        undefined_report_.partition = segment_.partition;
+        undefined_report_.access = "scan";
+        if (request().explain)
+            undefined_report_.detail = "items without " + metric_path(order().steps) +
+                                       ", which have no entry in its index yet";
     }
     std::vector<Placed> found;
     const bool whole = order().backward || order().by_rid;  // the order needs all of them
     Docref last;
     const auto find_in = [&](const Candidate& candidate) -> Result<bool> {
-        ++report_.candidates;
         last = candidate.docref;
         TRY_STATUS(item_.load(request(), candidate.document, candidate.docref));
-        ++report_.loaded;
+        ++undefined_report_.loaded;
         if (!run_.rows_->key(item_, 0).is_undefined()) return true;
         Placed placed;
         placed.key = placed.term = index::term_ranges::undefined().begin;
@@ -303,7 +357,7 @@ Status OrderedSegment::scan_undefined() {
         if (!placed.silent && may_keep(candidate.document.size()))
             placed.document = std::make_shared<const std::string>(candidate.document);
         TRY_STATUS(hold(placed));
-        report_.matched += placed.silent ? 0 : 1;
+        undefined_report_.matched += placed.passed ? 1 : 0;
         found.push_back(std::move(placed));
         return true;
     };
@@ -385,6 +439,7 @@ void OrderedSegment::open_range() {
 /// The next entries of the walk. Where items and not terms decide the order among entries, all of
 /// them are taken.
 Status OrderedSegment::walk() {
+    const int64_t began = request().clock.monotonic_us();
     std::vector<Placed> candidates;
     std::string group;  // what the entries of an undecided group share
     bool sort = false;
@@ -430,6 +485,7 @@ Status OrderedSegment::walk() {
         }
     }
     batch_ = std::min(batch_ * 2, kBatchMax);
+    index_us_ += request().clock.monotonic_us() - began;
     return keep_matching(std::move(candidates), sort);
 }
 
@@ -454,8 +510,10 @@ Status OrderedSegment::keep_matching(std::span<Placed> candidates) {
     std::vector<Docref> docrefs;
     docrefs.reserve(candidates.size());
     for (const Placed& placed : candidates) docrefs.push_back(placed.docref);
+    const int64_t began = request().clock.monotonic_us();
     TRY(auto documents,
         load_documents(request(), *request().partitions[segment_.partition], docrefs));
+    load_us_ += request().clock.monotonic_us() - began;
     for (size_t i = 0; i < candidates.size(); ++i) {
         Placed& placed = candidates[i];
         if (!documents[i])
@@ -473,11 +531,12 @@ Status OrderedSegment::keep_matching(std::span<Placed> candidates) {
         if (placed.certain) {
             placed.bytes = document.text.size();
             placed.row_count = 1;
+            ++run_.flow_.tested;
         } else {
             TRY(const bool match, matches(*documents[i], placed));
             if (!match) continue;
         }
-        report_.matched += placed.silent ? 0 : 1;
+        report_.matched += placed.passed ? 1 : 0;
         if (may_keep(documents[i]->size())) placed.document = std::move(documents[i]);
         TRY_STATUS(hold(placed));
         ready_.push_back(std::move(placed));

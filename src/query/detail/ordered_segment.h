@@ -25,6 +25,7 @@ struct Placed {
     bool certain = false;    ///< the index has decided the WHERE clause
     size_t row_count = 0;
     bool silent = false;  ///< it has no rows, but was read to find that out
+    bool passed = true;   ///< WHERE let something of it pass
     uint64_t bytes = 0;   ///< of its text
 };
 
@@ -76,11 +77,13 @@ public:
         std::string docref;
     };
     const Frontier& frontier() const { return frontier_; }
-    AccessReport& report() { return report_; }
+    /// Adds what was done in the segment to the page's account.
+    void tell();
 
 private:
     const PageRequest& request() const { return run_.request_; }
     const SortOrder& order() const { return run_.order_; }
+    bool may_walk_run() const;
     Result<bool> walks_run(SegmentFacts& facts, uint64_t rows_wanted);
     Status sort_all(Access access, uint64_t rows_wanted);
     Status walk();
@@ -98,6 +101,9 @@ private:
     enum class Stage : uint8_t { kUndefined, kWalk, kEnd };
 
     AccessReport report_;
+    AccessReport undefined_report_;  ///< of the scan for items that lack the key
+    int64_t index_us_ = 0;
+    int64_t load_us_ = 0;
     Frontier frontier_;
     PageRun& run_;
     const Segment segment_;

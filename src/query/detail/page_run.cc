@@ -141,6 +141,7 @@ Result<PageAnswer> PageRun::run() {
     }
     if (cancelled()) return errors::request_timeout("The client has gone.");
     note_index_use();
+    if (request_.explain) note_operators();
     if (more_ && !(window_ && window_->closed())) {
         if (window_) {
             position_.skipped = window_->skipped();
@@ -166,6 +167,7 @@ Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref
     const size_t row_bytes = least_row_bytes(document.size());
     if (page_full(row_bytes)) return Step::kPageFull;
     uint64_t bytes = 0;
+    RowMaker::Tuples tuples{1, 1};
     if (found != Found::kPerhaps && single && request_.query.returns_whole_item()) {
         TRY(const auto decoded, json::decode_document(document));
         bytes = decoded.text.size();
@@ -178,11 +180,17 @@ Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref
             if (!served) return Step::kGoOn;
         }
         row_values_.clear();
-        TRY_STATUS(rows_->rows(item_, row_values_));
+        TRY(tuples, rows_->rows(item_, row_values_));
+    }
+    flow_.to_project += tuples.passed;
+    flow_.counts.projected += row_values_.size();
+    if (found != Found::kMatched) {
+        flow_.counts.joined += tuples.joined;
+        flow_.counts.passed += tuples.passed;
     }
     if (rows_done == 0 && found != Found::kMatched) {
         ++answer_.retrieved_items;
-        if (!row_values_.empty() || found == Found::kCertain) ++answer_.matched_items;
+        if (tuples.passed > 0 || found == Found::kCertain) ++answer_.matched_items;
         answer_.retrieved_bytes += bytes;
         PartitionWork& work = work_of(partition);
         ++work.loaded_items;
@@ -201,6 +209,24 @@ Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref
 }
 
 // --- items that the filter names ----------------------------------------------------------------
+
+namespace {
+
+/// The first few are told by name, of more the number.
+void append_id(AccessReport& report, const std::string& id) {
+    constexpr uint64_t kNamed = 3;
+    constexpr size_t kTextBytesMax = 200;
+    std::string& text = report.detail;
+    const std::string more =
+        (report.candidates == 1 ? "id " : ", ") + json::to_text(Value::string(id));
+    if (report.candidates <= kNamed && text.size() + more.size() <= kTextBytesMax) {
+        text += more;
+    } else {
+        text = std::to_string(report.candidates) + (report.candidates == 1 ? " id" : " ids");
+    }
+}
+
+}  // namespace
 
 Result<bool> PageRun::run_points() {
     const auto& key = request_.settings->key;
@@ -221,20 +247,28 @@ Result<bool> PageRun::run_points() {
         pins.emplace_back(std::move(epk), &candidate.id);
     }
     const uint64_t skip = position_.order == Position::Order::kWhole ? position_.item_rows : 0;
-    AccessReport report;
-    report.access = "points";
+    const auto report_of = [&](size_t partition) -> AccessReport& {
+        for (AccessReport& report : answer_.accesses)
+            if (report.partition == partition) return report;
+        AccessReport& report = answer_.accesses.emplace_back();
+        report.partition = partition;
+        report.access = "points";
+        return report;
+    };
     position_.order = Position::Order::kWhole;
     for (uint64_t at = 0; at < pins.size(); ++at) {
         const auto& [epk, id] = pins[at];
         // A position counts all of them, so that it holds in every part of the range.
         if (at < skip || !request_.range.contains(epk)) continue;
-        ++report.candidates;
         size_t index = 0;
         while (index < request_.partitions.size() &&
                !request_.partitions[index]->identity().range.contains(epk))
             ++index;
         if (index == request_.partitions.size()) continue;
         work_of(index);
+        AccessReport& report = report_of(index);
+        ++report.candidates;
+        if (request_.explain) append_id(report, *id);
         partition::OperationResult read;
         storage::ReadBudget* const budget = storage::budget_of(*request_.view);
         if (budget == nullptr) {
@@ -250,11 +284,11 @@ Result<bool> PageRun::run_points() {
                 return std::move(read.status);
             continue;
         }
-        ++report.loaded;
         uint64_t rows_done = 0;
         const uint64_t matched = answer_.matched_items;
         TRY(const Step step,
             take_item(*read.item.document, read.item.docref, Found::kPerhaps, index, rows_done));
+        report.loaded += step == Step::kPageFull ? 0 : 1;
         report.matched += answer_.matched_items - matched;
         if (step == Step::kClosed) break;
         if (step == Step::kPageFull) {
@@ -264,8 +298,8 @@ Result<bool> PageRun::run_points() {
         }
     }
     if (answer_.work.empty()) work_of(0);
+    if (answer_.accesses.empty()) report_of(0);
     for (PartitionWork& work : answer_.work) work.seeks = std::max<uint64_t>(work.seeks, 1);
-    answer_.accesses.push_back(std::move(report));
     return true;
 }
 
@@ -300,6 +334,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
                 return;
             access.kind = Access::Kind::kTerms;
             access.terms = &condition;
+            access.detail = condition_text(condition);
             access.exact = filter_.conjuncts.size() == conjuncts && filter_.is_exact();
         };
         for (const Conjunct& conjunct : filter_.conjuncts)
@@ -321,7 +356,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     AccessReport report;
     report.partition = segment.partition;
     report.access = access.kind == Access::Kind::kScan ? "scan" : "index";
-    report.detail = std::move(access.detail);
+    report.detail = detail_of(access, segment);
     const bool exact = access.exact;
     uint64_t expected = exact && access.counted && request_.query.returns_whole_item()
                             ? std::min<uint64_t>(access.estimate, request_.rows_max)
@@ -338,12 +373,10 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     position_.term = segment.resume_term;
     position_.docref = segment.resume_docref;
     position_.item_rows = segment.resume_rows;
-    const uint64_t loaded_before = answer_.retrieved_items;
-    const size_t rows_before = answer_.rows.size();
+    const uint64_t matched_before = answer_.matched_items;
     const auto done = [&](bool go_on) {
         report.candidates = reader.seen();
-        report.loaded = answer_.retrieved_items - loaded_before;
-        report.matched = answer_.rows.size() - rows_before;
+        report.matched = answer_.matched_items - matched_before;
         answer_.index_us += reader.index_us();
         answer_.load_us += reader.load_us();
         work_of(segment.partition).index_entries += reader.tested_terms();
@@ -364,6 +397,8 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
         TRY(const Step step,
             take_item(candidate.document, candidate.docref, found, segment.partition, rows_done));
         ended = step != Step::kGoOn;
+        // What the full page had no room for is the next page's.
+        if (step != Step::kPageFull || rows_done > 0) ++report.loaded;
         more_ |= step == Step::kPageFull;
         // A page that is full before the item has given a row goes on behind the one before it.
         if (step == Step::kClosed || (step == Step::kPageFull && rows_done == 0)) return false;
@@ -435,7 +470,7 @@ void note_paths(const Condition& condition, std::vector<std::string>& out) {
 void PageRun::note_potential_composite() {
     IndexUse& use = answer_.index_use;
     const bool ordered = !order_.steps.empty();
-    if (ordered) add_once(use.utilized, metric_path(order_.steps) + "/?");
+    if (ordered && order_may_walk_) add_once(use.utilized, metric_path(order_.steps) + "/?");
     const bool points = !answer_.accesses.empty() && answer_.accesses.front().access == "points";
     if (points || (!ordered && !filter_.composites.empty())) return;
     if (filter_.conjuncts.size() + (ordered ? 1 : 0) < 2) return;
@@ -465,6 +500,8 @@ void PageRun::note_index_use() {
         if (conjunct.condition) note_paths(*conjunct.condition, use.utilized);
     for (const IndexPathSteps& path : filter_.missing_paths)
         add_once(use.potential, metric_path(path) + "/?");
+    for (const IndexPathSteps& path : filter_.missing_spatial)
+        add_once(use.potential, metric_path(path) + "/*");
     if (order_.composite == nullptr) {
         note_potential_composite();
         return;

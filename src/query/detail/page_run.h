@@ -81,6 +81,12 @@ private:
     void note_index_use();
     void note_potential_composite();
 
+    // operators.cc
+    void note_operators();
+    std::string written(ast::Range range) const;
+    void note_sources();
+    void note_rest();
+
     // ordered.cc
     Status run_ordered();
     Result<SortOrder> sort_order() const;
@@ -100,6 +106,8 @@ private:
         return resume_.order == Position::Order::kWhole && resume_.emitted > 0;
     }
     Status advance(BlockingPass& pass);
+    void tell_access(BlockingPass& pass);
+    void note_flow(const BlockingPass& pass, const RowCounts& before);
 
     // index_only.cc
     struct IndexOnly;
@@ -108,6 +116,7 @@ private:
     Result<bool> feed_values(IndexOnly& only);
     Result<bool> feed_counted(IndexOnly& only, const Condition& condition);
     Result<bool> prepare_index_only(IndexOnly& only);
+    static std::string text_of(const IndexOnly& only);
     static Result<bool> prepare_in_key(IndexOnly& only);
     static bool is_one_run(const IndexOnly& only);
     Status feed_item_at(IndexOnly& only, std::string_view docref);
@@ -141,7 +150,22 @@ private:
     LoadedItem item_;
     std::vector<json::Value> row_values_;
     SortOrder order_;
-    std::string position_key_;  ///< ORDER BY: uncut key of the position's item
+    /// Rows between the clauses, in this page. Without GROUP BY, aggregates and DISTINCT a clause
+    /// is met item by item.
+    struct Flow {
+        RowCounts counts;
+        uint64_t to_project = 0;  ///< what came to SELECT
+        uint64_t tested = 0;      ///< ORDER BY: items that came to WHERE
+        std::optional<uint64_t> sorted_in;
+        uint64_t sorted_out = 0;
+        bool merged = false;
+        uint64_t merged_out = 0;
+        bool finished = true;  ///< all rows were gathered
+        bool known = true;     ///< false: an earlier page gathered them
+    };
+    Flow flow_;
+    bool order_may_walk_ = false;  ///< in a large enough container ORDER BY would walk its index
+    std::string position_key_;     ///< ORDER BY: uncut key of the position's item
     bool more_ = false;
     PageAnswer answer_;
 };

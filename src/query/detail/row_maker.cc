@@ -157,18 +157,22 @@ Result<bool> RowMaker::passes_served(LoadedItem& item) {
     return holds;
 }
 
-Status RowMaker::rows(LoadedItem& item, std::vector<Value>& out) {
+Result<RowMaker::Tuples> RowMaker::rows(LoadedItem& item, std::vector<Value>& out) {
     begin(item);
     EvalContext& context = evaluation_.context;
     if (split_) {
         for (const Node* node : rest_) {
-            if (node->test(context) != Truth::kTrue) return context.take_status();
+            if (node->test(context) == Truth::kTrue) continue;
+            TRY_STATUS(context.take_status());
+            return Tuples{1, 0};
         }
     }
     Rows sink(out);
     LevelRun run(level_, context, sink, LevelRun::Scope::kWithinItem);
     run.feed();
-    return context.take_status();
+    TRY_STATUS(context.take_status());
+    const RowCounts counts = run.counts();
+    return Tuples{counts.joined, counts.passed};
 }
 
 Value RowMaker::key(LoadedItem& item, size_t index) {

@@ -42,7 +42,11 @@ public:
     /// The part of the WHERE clause that the index serves.
     Result<bool> passes_served(LoadedItem& item);
     /// The rows of an item that has passed; appended. They borrow from the item.
-    Status rows(LoadedItem& item, std::vector<json::Value>& out);
+    struct Tuples {
+        uint64_t joined = 0;  ///< what FROM made of the item
+        uint64_t passed = 0;  ///< what the rest of WHERE let pass
+    };
+    Result<Tuples> rows(LoadedItem& item, std::vector<json::Value>& out);
     /// The value of an ORDER BY key.
     json::Value key(LoadedItem& item, size_t index);
 

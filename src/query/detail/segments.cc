@@ -7,6 +7,7 @@
 #include "index/terms.h"
 #include "partition/docref_bounds.h"
 #include "partition/expiry.h"
+#include "query/detail/page_run.h"
 
 namespace orrery::query::detail {
 
@@ -33,14 +34,17 @@ constexpr uint64_t kSampleMin = 1024;
 /// Docrefs of one range that a page may hold: 64 MB.
 constexpr uint64_t kListMax = 1'000'000;
 
-std::string describe(const Condition& condition) {
+}  // namespace
+
+std::string condition_text(const Condition& condition) {
     switch (condition.kind) {
         case Condition::Kind::kTerms: {
             if (condition.composite == nullptr)
-                return index::path_text(condition.path) + (condition.spatial ? " (spatial)" : "");
+                return metric_path(condition.path) + (condition.spatial ? " (spatial)" : "");
             std::string out;
             for (const auto& member : condition.composite->members)
-                out += (out.empty() ? "" : ", ") + index::path_text(member.steps);
+                out += (out.empty() ? "" : ", ") + metric_path(member.steps) +
+                       (member.descending ? " DESC" : " ASC");
             return out + " (composite)";
         }
         case Condition::Kind::kAll:
@@ -49,7 +53,7 @@ std::string describe(const Condition& condition) {
             for (const Condition& part : condition.parts) {
                 if (out.size() > 1)
                     out += condition.kind == Condition::Kind::kAll ? " and " : " or ";
-                out += describe(part);
+                out += condition_text(part);
             }
             return out + ")";
         }
@@ -57,7 +61,10 @@ std::string describe(const Condition& condition) {
     return {};
 }
 
-}  // namespace
+std::string detail_of(const Access& access, const Segment& segment) {
+    if (access.kind != Access::Kind::kScan) return access.detail;
+    return segment.one_key ? "every item of the key" : "every item";
+}
 
 std::vector<Segment> segments_of(const PageRequest& request, const Position& position) {
     // What is left of the request's range, and where each part of it stands.
@@ -181,7 +188,7 @@ Result<Access> meet(const IndexReader& reader, const std::vector<const Condition
     access.counted = true;
     access.exact = single.size() == conditions.size();
     for (const Condition* condition : single)
-        access.detail += (access.detail.empty() ? "" : " and ") + describe(*condition);
+        access.detail += (access.detail.empty() ? "" : " and ") + condition_text(*condition);
     return access;
 }
 
@@ -246,7 +253,7 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     access.estimate = probes[best].count();
     access.counted = known;
     const Condition& driver = *conditions[best];
-    access.detail = describe(driver);
+    access.detail = condition_text(driver);
     if (driver.kind == Condition::Kind::kTerms && !driver.is_single_term() && terms_allowed &&
         driver.is_member_path() && has_short_terms(driver) && (!known || tests)) {
         access.kind = Access::Kind::kTerms;
@@ -277,7 +284,7 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
             enforces_all = false;
             continue;
         }
-        access.detail += " and " + describe(other);
+        access.detail += " and " + condition_text(other);
         streams.push_back(std::move(more));
     }
     access.kind = Access::Kind::kStream;

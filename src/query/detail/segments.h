@@ -31,6 +31,9 @@ struct Segment {
 /// The range cut at partition borders and around the segment in progress; what is done is left out.
 std::vector<Segment> segments_of(const PageRequest& request, const Position& position);
 
+/// What a condition looks up, for people.
+std::string condition_text(const Condition& condition);
+
 /// How the items of a segment are found.
 struct Access {
     enum class Kind : uint8_t {
@@ -47,6 +50,9 @@ struct Access {
     bool counted = false;   ///< … exactly; otherwise at least so many
     std::string detail;
 };
+
+/// What the access reads, for people.
+std::string detail_of(const Access& access, const Segment& segment);
 
 /// Facts about a segment that the choice needs.
 class SegmentFacts {

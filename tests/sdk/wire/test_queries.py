@@ -73,14 +73,19 @@ def test_W118_composite_indexes_that_would_serve_a_filter(filled, where, potenti
     assert [one["IndexSpecs"] for one in told["PotentialIndexes"]["CompositeIndexes"]] == potential
 
 
-@pytest.mark.parametrize("text,access", [
-    ("SELECT * FROM c WHERE c.n = 7", "index"), ("SELECT * FROM c WHERE c.secret = 7", "scan"),
-    ("SELECT TOP 3 * FROM c ORDER BY c.n", "index order"), ("SELECT VALUE COUNT(1) FROM c WHERE c.n > 7", "index only"),
-    ("SELECT c.team, COUNT(1) AS k FROM c GROUP BY c.team", "index only"),
+@pytest.mark.parametrize("text,access,on", [
+    ("SELECT * FROM c WHERE c.n = 7", "index", "/n"), ("SELECT * FROM c WHERE c.secret = 7", "scan", "every item"),
+    ("SELECT TOP 3 * FROM c ORDER BY c.id", "index order", "/id"), ("SELECT VALUE COUNT(1) FROM c WHERE c.n > 7", "index only", "/n"),
+    ("SELECT c.team, COUNT(1) AS k FROM c GROUP BY c.team", "index only", "/team"),
+    ("SELECT VALUE COUNT(1) FROM c", "index only", "the number of items"),
+    ("SELECT * FROM c WHERE c.id = 'i7' AND c.pk = 'p7'", "points", 'id "i7"'),
+    ("SELECT * FROM c ORDER BY c.team, c.n DESC", "index order", "/team ASC, /n DESC (composite)"),
 ])
-def test_W112_explain_names_the_access(filled, text, access):
+def test_W112_explain_names_the_access(filled, text, access, on):
     told = explained(ask(filled, text, {"x-orrery-explain": "true"}))
-    assert {step["access"] for step in told["steps"]} == {access}, told
+    assert {(step["access"], step["on"]) for step in told["steps"]} == {(access, on)}, told
+    ranges = {one["id"] for one in send("GET", f"{filled.path}/pkranges").json["PartitionKeyRanges"]}
+    assert {step["range"] for step in told["steps"] + told["charged"]} <= ranges, told
     assert f"{told['requestCharge']:.2f}" == ask(filled, text).headers["x-ms-request-charge"]
 
 
@@ -92,6 +97,29 @@ def test_W114_explain_counts_what_was_read(filled, text, loaded, matched):
     steps = explained(ask(filled, text, {"x-orrery-explain": "true"}))["steps"]
     assert sum(step["matched"] for step in steps) == matched, steps
     assert sum(step["loaded"] for step in steps) >= loaded, steps
+
+
+@pytest.mark.parametrize("text,operators", [
+    ("SELECT c.id FROM c WHERE c.n < 10", [("filter", 10, 10), ("project", 10, 10)]),
+    ("SELECT * FROM c WHERE c.secret < 10", [("filter", 60, 10)]),
+    ("SELECT VALUE COUNT(1) FROM c WHERE c.n < 10", [("filter", None, 10), ("aggregate", 10, 1), ("project", 1, 1)]),
+    ("SELECT c.team, SUM(c.secret) AS s FROM c WHERE c.n < 10 GROUP BY c.team", [("filter", 10, 10), ("group", 10, 3), ("project", 3, 3)]),
+    ("SELECT DISTINCT c.team FROM c WHERE c.secret < 10", [("filter", 60, 10), ("project", 10, 10), ("distinct", 10, 3)]),
+    ("SELECT VALUE t FROM c JOIN t IN (SELECT VALUE [1, 2]) WHERE c.n < 10",
+     [("filter", 10, 10), ("join", 10, 10), ("filter", 10, 10), ("project", 10, 10)]),
+])
+def test_W138_explain_counts_the_rows_of_clauses(filled, text, operators):
+    told = explained(ask(filled, text, {"x-orrery-explain": "true"}))
+    assert [(one["operator"], one.get("in"), one.get("out")) for one in told["operators"]] == operators, told
+
+
+def test_W139_a_first_order_tells_of_its_scan(filled):
+    text = "SELECT TOP 3 * FROM c ORDER BY c.n"
+    steps = explained(ask(filled, text, {"x-orrery-explain": "true"}))["steps"]
+    assert {step["access"] for step in steps} == {"index order", "scan"}, steps
+    scans = [step for step in steps if step["access"] == "scan"]
+    assert all("items without /n" in step["on"] for step in scans) and sum(step["loaded"] for step in scans) == 60, steps
+    assert sum(step["matched"] for step in scans) == 0, steps
 
 
 def test_W113_tokens_keep_the_limit_and_refuse_tampering(filled):
