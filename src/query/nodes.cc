@@ -140,6 +140,9 @@ Value follow(Value value, std::span<const PathStep> steps, EvalContext& context)
 }
 
 Value SlotPathNode::eval(EvalContext& context) const {
+    // Most paths are one name.
+    if (steps_.size() == 1 && steps_[0].kind == PathStep::Kind::kName)
+        return context.slots[slot_].member(steps_[0].name);
     return follow(context.slots[slot_], steps_, context);
 }
 

@@ -105,6 +105,24 @@ TEST_F(HeaderRulesTest, OnlyQueriesOverItemsAreExplained) {
     expect_refused(server_.send("GET", kDocs + "/i", {kKeyA, explain}), explain.first);
 }
 
+/// However many ranges there are, the plan fits into the headers that clients take.
+TEST_F(HeaderRulesTest, PlansOverManyRangesStayShort) {
+    const std::string definition =
+        R"({"id":"wide","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}})";
+    ASSERT_EQ(
+        server_.send("POST", "/dbs/d/colls", {{"x-ms-offer-throughput", "300000"}}, definition)
+            .status,
+        201);
+    const Reply reply = query({{"x-orrery-explain", "true"}}, "/dbs/d/colls/wide/docs",
+                              R"({"query":"SELECT VALUE COUNT(1) FROM c WHERE c.a.b.c = 1"})");
+    ASSERT_EQ(reply.status, 200) << reply.body;
+    const std::string plan = reply.header("x-orrery-explain");
+    EXPECT_THAT(plan, HasSubstr("stepsLeftOut"));
+    EXPECT_LT(plan.size(), 12U * 1024);
+    EXPECT_THAT(query({{"x-orrery-explain", "true"}}).header("x-orrery-explain"),
+                ::testing::Not(HasSubstr("stepsLeftOut")));
+}
+
 TEST_F(HeaderRulesTest, QueriesHaveNoConditionsAndCreateNothing) {
     const Header misplaced[] = {
         {"A-IM", "Incremental Feed"},

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "base/encoding.h"
 #include "base/errors.h"
@@ -99,6 +101,14 @@ std::string operator_text(const query::OperatorReport& report) {
     return out + "}";
 }
 
+/// Ranges that a plan tells of: common clients take 16 KB of headers.
+constexpr size_t kRangesToldMax = 20;
+
+template <typename List>
+auto told_of(const List& list) {
+    return std::span(list).first(std::min(list.size(), kRangesToldMax));
+}
+
 /// The plan as it was carried out: how items were found in each range, then the clauses that their
 /// rows went through, with what each met.
 std::string explanation(const engine::QueryAnswer& answer) {
@@ -118,12 +128,15 @@ std::string explanation(const engine::QueryAnswer& answer) {
             range(counted.partition), counted.seeks, counted.loaded_items, counted.index_entries,
             counted.join_tuples);
     };
+    const size_t left_out = page.accesses.size() - told_of(page.accesses).size();
     return fmt::format(
-        R"({{"steps":{},"operators":{},"charged":{},"rows":{},"requestCharge":{},"compileUs":{},)"
+        R"({{"steps":{}{},"operators":{},"charged":{},"rows":{},"requestCharge":{},"compileUs":{},)"
         R"("planUs":{},"indexUs":{},"loadUs":{},"totalUs":{}}})",
-        array_of(page.accesses, access), array_of(page.operators, operator_text),
-        array_of(page.work, work), page.rows.size(), meter::ru_text(answer.charge),
-        answer.compile_us, page.plan_us, page.index_us, page.load_us, answer.elapsed_us);
+        array_of(told_of(page.accesses), access),
+        left_out == 0 ? "" : fmt::format(R"(,"stepsLeftOut":{})", left_out),
+        array_of(page.operators, operator_text), array_of(told_of(page.work), work),
+        page.rows.size(), meter::ru_text(answer.charge), answer.compile_us, page.plan_us,
+        page.index_us, page.load_us, answer.elapsed_us);
 }
 
 }  // namespace
