@@ -25,7 +25,7 @@ size_t text_position(std::string_view text, size_t byte_offset);
 /// The byte offset of the first character at or behind a unit position; text.size() if beyond.
 size_t text_offset(std::string_view text, size_t position);
 
-/// Like std::string_view::rfind, in linear time whatever the texts are (find_bytes() for the first).
+/// Like std::string_view::rfind, in linear time whatever the texts are.
 size_t find_last_text(std::string_view text, std::string_view part);
 
 /// Culture-invariant, one character to one character.

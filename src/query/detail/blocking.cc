@@ -131,7 +131,7 @@ void PageRun::tell_access(BlockingPass& pass) {
     AccessReport report;
     report.partition = segment.partition;
     report.access = reader.access().kind == Access::Kind::kScan ? "scan" : "index";
-    report.detail = detail_of(reader.access(), segment);
+    report.detail = detail_of(request_, reader.access(), segment);
     report.candidates = reader.seen() - pass.told.candidates;
     report.loaded = std::exchange(pass.loaded, 0);
     report.matched = std::exchange(pass.matched, 0);

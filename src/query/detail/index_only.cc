@@ -233,7 +233,7 @@ Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& fact
     AccessReport report;
     report.partition = segment.partition;
     report.access = "index only";
-    report.detail = text_of(only);
+    if (only.request.explain) report.detail = text_of(only);
     report.candidates = only.entries;
     report.loaded = only.loaded;
     report.matched = only.matched;

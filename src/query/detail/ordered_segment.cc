@@ -212,7 +212,7 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
 Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
     sorted_ = true;
     report_.access = "sort";
-    report_.detail = detail_of(access, segment_);
+    report_.detail = detail_of(request(), access, segment_);
     CandidateReader reader(request(), segment_, std::move(access), {});
     const Before before(order());
     std::vector<Placed> kept;  // a heap: the last one on top

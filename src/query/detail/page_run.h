@@ -78,14 +78,16 @@ private:
     };
     Result<Step> take_item(std::string_view document, const storage::Docref& docref, Found found,
                            size_t partition, uint64_t& rows_done);
-    void note_index_use();
-    void note_potential_composite();
 
     // operators.cc
     void note_operators();
     std::string written(ast::Range range) const;
     void note_sources();
     void note_rest();
+
+    // index_use.cc
+    void note_index_use();
+    void note_potential_composite();
 
     // ordered.cc
     Status run_ordered();

@@ -51,8 +51,8 @@ struct Access {
     std::string detail;
 };
 
-/// What the access reads, for people.
-std::string detail_of(const Access& access, const Segment& segment);
+/// What the access reads, for people: empty where nobody asks.
+std::string detail_of(const PageRequest& request, const Access& access, const Segment& segment);
 
 /// Facts about a segment that the choice needs.
 class SegmentFacts {

@@ -1,0 +1,81 @@
+// Index metrics: what the index serves of a query, and what more it could.
+#include <algorithm>
+#include <cctype>
+
+#include "index/terms.h"
+#include "query/detail/composite_filter.h"
+#include "query/detail/page_run.h"
+
+namespace orrery::query::detail {
+
+std::string metric_path(const IndexPathSteps& path) {
+    std::string out;
+    for (const index::PathStep& step : path) {
+        const bool plain = !step.name.empty() &&
+                           std::all_of(step.name.begin(), step.name.end(), [](unsigned char c) {
+                               return std::isalnum(c) != 0 || c == '_';
+                           });
+        out += plain && !step.any_element ? "/" + step.name : index::path_text({step});
+    }
+    return out;
+}
+
+namespace {
+
+void add_once(std::vector<std::string>& list, std::string text) {
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+/// A spatial index is named by its subtree, a value's by the value.
+void note_paths(const Condition& condition, std::vector<std::string>& out) {
+    for (const Condition& part : condition.parts) note_paths(part, out);
+    if (condition.kind == Condition::Kind::kTerms && !condition.path.empty())
+        add_once(out, metric_path(condition.path) + (condition.spatial ? "/*" : "/?"));
+}
+
+}  // namespace
+
+/// A composite index that would answer several filters, or filters and the order, in one walk.
+void PageRun::note_potential_composite() {
+    IndexUse& use = answer_.index_use;
+    const bool ordered = !order_.steps.empty();
+    if (ordered && order_may_walk_) add_once(use.utilized, metric_path(order_.steps) + "/?");
+    const bool points = !answer_.accesses.empty() && answer_.accesses.front().access == "points";
+    if (points || (!ordered && !filter_.composites.empty())) return;
+    if (filter_.conjuncts.size() + (ordered ? 1 : 0) < 2) return;
+    std::vector<std::string> members;
+    for (const Condition* condition : composite_candidates(filter_, ordered))
+        if (condition->path != order_.steps)
+            members.push_back(metric_path(condition->path) + " ASC");
+    if (members.size() < (ordered ? 1U : 2U)) return;
+    if (ordered)
+        members.push_back(metric_path(order_.steps) + (order_.backward ? " DESC" : " ASC"));
+    use.potential_composite.push_back(std::move(members));
+}
+
+void PageRun::note_index_use() {
+    IndexUse& use = answer_.index_use;
+    const auto note_composite = [&](const index::CompositeIndex& composite) {
+        std::vector<std::string> members;
+        for (const auto& member : composite.members)
+            members.push_back(metric_path(member.steps) + (member.descending ? " DESC" : " ASC"));
+        auto& list = use.utilized_composite;
+        if (std::find(list.begin(), list.end(), members) == list.end())
+            list.push_back(std::move(members));
+    };
+    for (const CompositeCondition& one : filter_.composites)
+        note_composite(*one.condition.composite);
+    for (const Conjunct& conjunct : filter_.conjuncts)
+        if (conjunct.condition) note_paths(*conjunct.condition, use.utilized);
+    for (const IndexPathSteps& path : filter_.missing_paths)
+        add_once(use.potential, metric_path(path) + "/?");
+    for (const IndexPathSteps& path : filter_.missing_spatial)
+        add_once(use.potential, metric_path(path) + "/*");
+    if (order_.composite == nullptr) {
+        note_potential_composite();
+        return;
+    }
+    note_composite(*order_.composite);
+}
+
+}  // namespace orrery::query::detail
