@@ -111,6 +111,34 @@ TEST(QueryWholeRows, WindowsGoOnWhereTheyWere) {
     }
 }
 
+/// Groups of one key come from its values in memory, page by page.
+TEST(QueryWholeRows, GroupsInsideAKeyHavePages) {
+    TestEngine test;
+    QueryContainerSpec spec;
+    spec.partition_key = R"({"paths":["/pk"],"kind":"Hash","version":2})";
+    auto container = QueryContainer::create(test, spec);
+    ASSERT_TRUE(container);
+    for (int n = 0; n < 90; ++n)
+        ASSERT_TRUE(container->upsert(R"({"id":"i)" + std::to_string(n) + R"(","pk":"a","n":)" +
+                                      std::to_string(n % 30) + "}"));
+    for (const uint32_t rows : {4u, 30u, 100u}) {
+        QueryOptions options;
+        options.page_rows = rows;
+        options.partition_key = R"(["a"])";
+        QueryOutcome outcome;
+        do {
+            container->next_page("SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n", options, outcome);
+            ASSERT_EQ(outcome.error, std::nullopt);
+            if (outcome.pages % 2 == 1) test.clock().advance_seconds(600);
+        } while (!outcome.continuation.empty());
+        EXPECT_EQ(outcome.accesses, std::set<std::string>{"index only"});
+        std::set<std::string> expected;
+        for (int n = 0; n < 30; ++n) expected.insert(R"({"n":)" + std::to_string(n) + R"(,"k":3})");
+        EXPECT_EQ(outcome.rows.size(), 30U);
+        EXPECT_EQ(std::set<std::string>(outcome.rows.begin(), outcome.rows.end()), expected);
+    }
+}
+
 /// Whoever asked for the whole container goes on in the whole container.
 TEST(QueryWholeRows, TokensOfTheContainerAreNotThoseOfARange) {
     TestEngine test;

@@ -42,6 +42,7 @@ std::unique_ptr<BlockingPass> PageRun::begin_pass(bool several_pages) const {
     const bool resumed = has_rows_out();
     auto pass = std::make_unique<BlockingPass>(
         request_, filter_, several_pages || resumed || request_.rows_max <= kFewRows);
+    pass->needs_keys = several_pages || resumed;
     pass->needs_no_body = needs_no_body();
     const Level& root = request_.query.root();
     if (!root.has_window()) return pass;

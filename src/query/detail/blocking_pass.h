@@ -29,6 +29,7 @@ public:
     PageRequest request;
     const Filter filter;
     QueryRun run;
+    bool needs_keys = false;       ///< the result is known to be more than one page
     bool needs_no_body = false;    ///< items are counted as entries of the index
     bool choose_from_all = false;  ///< the run gives all rows, `window` says which leave
     RowWindow window;

@@ -457,6 +457,7 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
     const bool whole_groups = run != nullptr && run->untold() == 0 &&
                               only.pass.segments.size() == 1 &&
                               groups_by(only.request.query.root(), path);
+    if (whole_groups && !only.pass.needs_keys) only.pass.result.drop_keys();
     OneValueItem holder(path);
     const auto feed = [&](const Value& value, uint64_t weight) -> Status {
         only.arena.clear();

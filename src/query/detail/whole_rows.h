@@ -25,6 +25,8 @@ public:
     size_t text_bytes() const { return text_.size(); }
     /// Before settle().
     size_t count() const { return ends_.size(); }
+    /// Before the first row: the result is not worth keys, since it is computed again in no time.
+    void drop_keys() { keyed_ = false; }
     /// Whether there are keys, which more than one page needs.
     bool has_keys() const { return kind_ == Kind::kText || keyed_; }
 
@@ -52,7 +54,7 @@ private:
 
     const Level& level_;
     const Kind kind_;
-    const bool keyed_;
+    bool keyed_;
     std::string text_;          ///< of all rows, one behind the other …
     std::vector<size_t> ends_;  ///< … until here each
     std::string keys_;          ///< the same
