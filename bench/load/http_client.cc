@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <stdexcept>
 
@@ -23,39 +25,38 @@ uint64_t parse_number(std::string_view digits) {
 
 namespace {
 
-/// Where the values of the headers that matter are in an answer's head. One pass: the client shares
-/// its processors with the server that it measures.
-struct Head {
-    explicit Head(std::string_view head) {
-        status =
-            head.size() > 12 ? (head[9] - '0') * 100 + (head[10] - '0') * 10 + (head[11] - '0') : 0;
-        for (size_t line = head.find('\n'); line != std::string_view::npos;) {
-            const size_t begin = line + 1;
-            line = head.find('\n', begin);
-            if (line == std::string_view::npos) break;
-            const std::string_view text = head.substr(begin, line - begin - 1);
-            take(text, "content-length", length);
-            take(text, "x-ms-item-count", item_count);
-            take(text, "x-ms-continuation", continuation);
-        }
-    }
-
-    int status = 0;
-    std::string_view length;
-    std::string_view item_count;
-    std::string_view continuation;
-
-private:
-    static void take(std::string_view line, std::string_view name, std::string_view& value) {
-        if (line.size() <= name.size() || line[name.size()] != ':' ||
-            !equals_ignore_case(line.substr(0, name.size()), name))
-            return;
-        value = line.substr(name.size() + 1);
-        value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-    }
-};
+void take(std::string_view line, std::string_view name, std::string_view& value) {
+    if (line.size() <= name.size() || line[name.size()] != ':' ||
+        !equals_ignore_case(line.substr(0, name.size()), name))
+        return;
+    value = line.substr(name.size() + 1);
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+}
 
 }  // namespace
+
+/// Null: not all of it is there. One pass: the client shares its processors with the server that it
+/// measures.
+std::optional<HttpClient::Head> HttpClient::read_head(std::string_view received) {
+    const size_t end = received.find("\r\n\r\n");
+    if (end == std::string_view::npos) return std::nullopt;
+    Head head;
+    head.bytes = end + 4;
+    if (end > 12)
+        head.status = (received[9] - '0') * 100 + (received[10] - '0') * 10 + (received[11] - '0');
+    std::string_view length;
+    for (size_t begin = received.find('\n') + 1; begin < end;) {
+        const size_t line_end = received.find('\r', begin);
+        const std::string_view line = received.substr(begin, line_end - begin);
+        take(line, "content-length", length);
+        take(line, "x-ms-item-count", head.item_count);
+        take(line, "x-ms-continuation", head.continuation);
+        begin = line_end + 2;
+    }
+    if (length.empty()) throw std::runtime_error("an answer without content-length");
+    head.body_bytes = parse_number(length);
+    return head;
+}
 
 HttpClient::HttpClient(uint16_t port, const std::string& key)
     : host_("127.0.0.1:" + std::to_string(port)), hmac_(base64_decode(key).value()) {
@@ -91,8 +92,8 @@ void HttpClient::sign(std::string_view type, std::string_view link) {
     signed_text_ = std::move(text);
 }
 
-HttpAnswer HttpClient::post(std::string_view type, std::string_view link, std::string_view path,
-                            std::string_view headers, std::string_view body) {
+void HttpClient::send(std::string_view type, std::string_view link, std::string_view path,
+                      std::string_view headers, std::string_view body) {
     sign(type, link);
     out_ = "POST /";
     out_.append(path).append(" HTTP/1.1\r\nhost: ").append(host_);
@@ -106,36 +107,44 @@ HttpAnswer HttpClient::post(std::string_view type, std::string_view link, std::s
         if (n <= 0) throw std::runtime_error("the server closed the connection");
         sent += static_cast<size_t>(n);
     }
-    return receive();
+    received_ = 0;
+    head_.reset();
 }
 
-HttpAnswer HttpClient::receive() {
+std::optional<HttpAnswer> HttpClient::receive() {
     constexpr size_t kFirstBytes = 64 * 1024;
     if (in_.size() < kFirstBytes) in_.resize(kFirstBytes);
-    size_t received = 0;
-    size_t head_end = 0;
-    size_t total = 0;
-    std::optional<Head> head;
-    while (head_end == 0 || received < total) {
-        if (received == in_.size()) throw std::runtime_error("an answer with too long a head");
-        const ssize_t n = ::recv(fd_, in_.data() + received, in_.size() - received, 0);
+    for (;;) {
+        const ssize_t n = ::recv(fd_, in_.data() + received_, in_.size() - received_, MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN) return std::nullopt;
         if (n <= 0) throw std::runtime_error("the server closed the connection");
-        received += static_cast<size_t>(n);
-        if (head_end != 0) continue;
-        const size_t at = std::string_view(in_.data(), received).find("\r\n\r\n");
-        if (at == std::string_view::npos) continue;
-        head_end = at + 2;
-        head.emplace(std::string_view(in_.data(), head_end));
-        if (head->length.empty()) throw std::runtime_error("an answer without content-length");
-        total = head_end + 2 + parse_number(head->length);
-        if (total <= in_.size()) continue;
-        in_.resize(total);
-        head.emplace(std::string_view(in_.data(), head_end));
+        received_ += static_cast<size_t>(n);
+        if (!head_) {
+            head_ = read_head({in_.data(), received_});
+            if (!head_ && received_ == in_.size())
+                throw std::runtime_error("an answer with too long a head");
+            if (!head_) continue;
+            if (const size_t total = head_->bytes + head_->body_bytes; total > in_.size()) {
+                in_.resize(total);
+                head_ = read_head({in_.data(), received_});
+            }
+        }
+        if (received_ < head_->bytes + head_->body_bytes) continue;
+        return HttpAnswer{head_->status,
+                          {in_.data() + head_->bytes, head_->body_bytes},
+                          head_->item_count,
+                          head_->continuation};
     }
-    return {head->status,
-            {in_.data() + head_end + 2, total - head_end - 2},
-            head->item_count,
-            head->continuation};
+}
+
+HttpAnswer HttpClient::post(std::string_view type, std::string_view link, std::string_view path,
+                            std::string_view headers, std::string_view body) {
+    send(type, link, path, headers, body);
+    for (;;) {
+        pollfd wait{fd_, POLLIN, 0};
+        ::poll(&wait, 1, -1);
+        if (const auto answer = receive()) return *answer;
+    }
 }
 
 }  // namespace orrery::bench
