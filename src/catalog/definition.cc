@@ -156,22 +156,6 @@ Result<std::string> read_change_feed(const json::Value& policy, int64_t& retenti
     return fmt::format(R"({{"retentionDuration":{}}})", *minutes);
 }
 
-/// Null: none.
-Result<index::ComputedPropertiesPtr> read_computed_properties(
-    const json::Value& list, const index::ComputedCompiler& compiler) {
-    if (is_absent(list)) return index::ComputedPropertiesPtr();
-    if (!list.is_array()) return bad_member("computedProperties", "an array");
-    if (list.elements().empty()) return index::ComputedPropertiesPtr();
-    if (!compiler)
-        return errors::not_supported("The container's property 'computedProperties'",
-                                     "Create the container without this property.");
-    for (const json::Value& entry : list.elements())
-        if (entry.is_object())
-            TRY_STATUS(
-                refuse_unknown(entry, "A computed property of the container", {"name", "query"}));
-    return compiler(list);
-}
-
 Result<std::vector<json::MemberPath>> read_unique_key(const json::Value& key,
                                                       std::string& json_text) {
     if (key.is_object())
@@ -339,15 +323,22 @@ std::vector<std::vector<json::MemberPath>> sorted(std::vector<std::vector<json::
     return keys;
 }
 
-std::vector<std::string> sorted_texts(const std::vector<index::IndexPath>& paths) {
-    std::vector<std::string> out;
-    out.reserve(paths.size());
-    for (const index::IndexPath& path : paths) out.push_back(path.text);
-    std::sort(out.begin(), out.end());
-    return out;
-}
-
 }  // namespace
+
+Result<index::ComputedPropertiesPtr> read_computed_properties(
+    const json::Value& list, const index::ComputedCompiler& compiler) {
+    if (is_absent(list)) return index::ComputedPropertiesPtr();
+    if (!list.is_array()) return bad_member("computedProperties", "an array");
+    if (list.elements().empty()) return index::ComputedPropertiesPtr();
+    if (!compiler)
+        return errors::not_supported("The container's property 'computedProperties'",
+                                     "Create the container without this property.");
+    for (const json::Value& entry : list.elements())
+        if (entry.is_object())
+            TRY_STATUS(
+                refuse_unknown(entry, "A computed property of the container", {"name", "query"}));
+    return compiler(list);
+}
 
 std::string definition_json(std::string_view id, std::string_view tail) {
     std::string out = R"({"id":)";
@@ -422,80 +413,6 @@ Result<Definition> parse_stored_tail(std::string_view tail,
     json::Arena arena;
     TRY(const json::Value body, json::parse("{" + std::string(tail), arena));
     return read_policies(body, immutable_of(body), compiler);
-}
-
-namespace {
-
-/// A previous policy: its JSON, in an object of both if it has computed properties.
-std::string policy_record(const index::IndexingPolicy& policy) {
-    if (policy.computed == nullptr) return policy.json;
-    return fmt::format(R"({{"indexingPolicy":{},"computedProperties":{}}})", policy.json,
-                       policy.computed->json());
-}
-
-Result<index::IndexingPolicy> read_policy_record(std::string_view text,
-                                                 const index::ComputedCompiler& compiler) {
-    json::Arena arena;
-    TRY(const json::Value record, json::parse(text, arena));
-    const json::Value inner = record.member("indexingPolicy");
-    TRY(index::IndexingPolicy policy,
-        index::parse_indexing_policy(inner.is_undefined() ? record : inner));
-    TRY(auto computed, read_computed_properties(record.member("computedProperties"), compiler));
-    return index::with_computed_properties(std::move(policy), std::move(computed));
-}
-
-}  // namespace
-
-records::IndexState index_state(const partition::ContainerSettings& settings) {
-    const auto texts = [](const index::IndexingPolicy& policy) {
-        std::vector<std::string> out;
-        for (const auto& path : policy.sorted) out.push_back(index::path_text(path));
-        return out;
-    };
-    records::IndexState state;
-    state.change = settings.index_change;
-    state.sorted = texts(settings.indexing);
-    for (const auto& policy : settings.previous)
-        state.previous.push_back({policy_record(*policy), texts(*policy)});
-    return state;
-}
-
-Status apply_index_state(const records::IndexState& state, partition::ContainerSettings& settings,
-                         const index::ComputedCompiler& compiler) {
-    const auto with_sorted =
-        [](index::IndexingPolicy policy,
-           const std::vector<std::string>& texts) -> Result<index::IndexingPolicy> {
-        std::vector<std::vector<index::PathStep>> paths;
-        for (const std::string& text : texts) {
-            TRY(auto path, index::parse_path_text(text));
-            paths.push_back(std::move(path));
-        }
-        if (paths.empty()) return policy;
-        return index::with_sorted_paths(std::move(policy), paths);
-    };
-    settings.index_change = state.change;
-    auto present = with_sorted(std::move(settings.indexing), state.sorted);
-    if (!present.ok()) return std::move(present).take_status();
-    settings.indexing = std::move(present).value();
-    settings.previous.clear();
-    for (const records::IndexState::Policy& policy : state.previous) {
-        TRY(index::IndexingPolicy parsed, read_policy_record(policy.json, compiler));
-        TRY(parsed, with_sorted(std::move(parsed), policy.sorted));
-        settings.previous.push_back(
-            std::make_shared<const index::IndexingPolicy>(std::move(parsed)));
-    }
-    return {};
-}
-
-bool same_indexing(const index::IndexingPolicy& a, const index::IndexingPolicy& b) {
-    return a.mode == b.mode && a.automatic == b.automatic &&
-           sorted_texts(a.included) == sorted_texts(b.included) &&
-           sorted_texts(a.excluded) == sorted_texts(b.excluded) &&
-           std::is_permutation(a.composites.begin(), a.composites.end(), b.composites.begin(),
-                               b.composites.end()) &&
-           std::is_permutation(a.spatials.begin(), a.spatials.end(), b.spatials.begin(),
-                               b.spatials.end()) &&
-           a.sorted == b.sorted && index::same_computed(a.computed.get(), b.computed.get());
 }
 
 }  // namespace orrery::catalog

@@ -45,6 +45,10 @@ Result<Definition> parse_replacement(const json::Value& body, std::string_view s
 Result<Definition> parse_stored_tail(std::string_view tail,
                                      const index::ComputedCompiler& compiler = {});
 
+/// A list of computed properties, or its absence; null: none.
+Result<index::ComputedPropertiesPtr> read_computed_properties(
+    const json::Value& list, const index::ComputedCompiler& compiler);
+
 /// What the records keep of the index besides the definition: out of the settings, and into
 /// settings that were parsed from a definition.
 records::IndexState index_state(const partition::ContainerSettings& settings);
