@@ -17,20 +17,21 @@ endif()
 find_package(Threads REQUIRED)
 
 add_library(orrery_options INTERFACE)
+# Targets with the property ORRERY_TESTS_ONLY are tests. They are half of the code and take the longest to compile; what they test
+# is optimised, they are not.
+set(is_test $<BOOL:$<TARGET_PROPERTY:ORRERY_TESTS_ONLY>>)
 target_compile_options(orrery_options INTERFACE
     -Wall -Wextra -Wshadow -Wconversion -Werror -fno-omit-frame-pointer
-    $<$<CONFIG:Release>:-O2 -g1>)
+    $<$<CONFIG:Release>:$<IF:${is_test},-O0,-O2> -g1>)
 target_include_directories(orrery_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(orrery_options INTERFACE Threads::Threads)
 if(ORRERY_SANITIZE)
-    # Tests are half of the code and take the longest to compile: of address and undefined they get address alone (targets
-    # with the property ORRERY_TESTS_ONLY). What they test gets everything.
+    # Of address and undefined, tests get address alone. What they test gets everything.
     if(ORRERY_SANITIZE MATCHES address)
         set(sanitize_tests address)
     else()
         set(sanitize_tests ${ORRERY_SANITIZE})
     endif()
-    set(is_test $<BOOL:$<TARGET_PROPERTY:ORRERY_TESTS_ONLY>>)
     target_compile_options(orrery_options INTERFACE
         $<${is_test}:-fsanitize=${sanitize_tests}> $<$<NOT:${is_test}>:-fsanitize=${ORRERY_SANITIZE}>
         -fno-sanitize-recover=all)
