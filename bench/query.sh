@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
 done
 
 . bench/common.sh
-build_programs orrery query_load
+build_programs orrery query_load query_bench
 
 results=$work/results.jsonl
 : >"$results"
@@ -88,8 +88,27 @@ if command -v perf >/dev/null && perf record -o "$work/perf.probe" -p "$orrery_p
     share=$(perf report -i "$work/perf.data" --stdio --sort dso 2>/dev/null | awk '$2 ~ /rocksdb/ {gsub("%","",$1); print $1; exit}')
     echo "{\"rocksdb_share\":${share:-null}}" | tee -a "$results"
 fi
+# The first page of an ordered query, over a hundredth of the items in a server of its own.
+big_pid=$orrery_pid
+ordered="range, ordered, 20 rows"
+small=("${common[@]}" --items $((items / 100)))
+start_orrery --data "$work/small" --unthrottled
+"$load" --port "$orrery_port" --key "$key" "${small[@]}" load
+settle "$orrery_pid"
+for _ in $(seq "$turns"); do
+    "$load" "${orrery[@]}" "${common[@]}" --line "$ordered" --scope container run |
+        sed 's/"system":"orrery"/"system":"all items"/' | tee -a "$results"
+    "$load" --port "$orrery_port" --key "$key" --pid "$orrery_pid" "${small[@]}" --line "$ordered" --scope container run |
+        sed 's/"system":"orrery"/"system":"few items"/' | tee -a "$results"
+done
+stop_orrery
+orrery_pid=$big_pid
 stop_orrery
 stop_postgres
+# Parsing, binding and taking the filter apart, without a server.
+"$build/bench/query_bench" --benchmark_format=json 2>/dev/null |
+    python3 -c 'import json,sys
+for b in json.load(sys.stdin)["benchmarks"]: print(json.dumps({"compile": b["name"], "us": b["cpu_time"] / 1000}))' | tee -a "$results"
 echo "measured after $((SECONDS - started)) s"
 
 python3 bench/query_report.py "$results" "$items" "$seconds" "$turns" "$connections" "$cache_mb" >"$out"

@@ -52,6 +52,20 @@ def limit_text(measured):
             + (" No server that speaks HTTP reaches twice that here." if best < 2 * theirs else ""))
 
 
+def beside_the_lines(rows, items):
+    """What is asked of queries besides the lines: the size of the container must not matter to a first page, nor the text to a query."""
+    out = []
+    cpu = {system: [row["server_cpu_us"] for row in rows if row.get("system") == system] for system in ("all items", "few items")}
+    if all(cpu.values()):
+        out.append(f"The first page of an ordered query (range, ordered, 20 rows) takes {statistics.median(cpu['all items']):,.0f} µs of the server's time over "
+                   f"{items:,} items and {statistics.median(cpu['few items']):,.0f} µs over {items // 100:,}.")
+    compile_us = {row["compile"]: row["us"] for row in rows if "compile" in row}
+    if compile_us:
+        out.append(f"Parsing, binding and taking the filter apart, before anything is read: {compile_us['new_text']:.1f} µs for a text that was never seen, "
+                   f"{compile_us['seen_text']:.1f} µs for one that was (`query_bench`; goal 10 µs).")
+    return out
+
+
 def middle(turns):
     """The median of each figure over the turns of one line."""
     figures = ("rows", "per_second", "rows_per_second", "server_cpu_us", "p99_us")
@@ -110,6 +124,8 @@ def main():
     share = next((row["rocksdb_share"] for row in rows if row.get("rocksdb_share")), None)
     if share is not None:
         say(f"RocksDB's own code took {share:.0f} % of the server's time in a further pass over all lines.\n")
+    for text in beside_the_lines(rows, items):
+        say(text + "\n")
     errors = [f"{row['system']}, {row['line']}, {row['scope']}: {row['errors']}" for row in measured if row["errors"]]
     if errors:
         say("Errors: " + "; ".join(errors) + "\n")
