@@ -1,6 +1,9 @@
 // Which index entries a WHERE clause can be answered from.
 #include <algorithm>
+#include <map>
+#include <string>
 
+#include "index/policy.h"
 #include "query/conditions.h"
 #include "query/detail/index_lookups.h"
 #include "query/functions.h"
@@ -39,10 +42,15 @@ public:
         for (Conjunct& conjunct : filter.conjuncts) {
             conjunct.condition = find(*conjunct.syntax, true);
         }
-        // Testing every value of a path is worth it only where nothing else narrows.
+        // Testing every value of a path is worth it only where nothing else narrows, and the values
+        // of one path are fewer than those of several.
         for (Conjunct& conjunct : filter.conjuncts) {
             if (filter.is_served()) break;
-            conjunct.condition = term_test(conjunct);
+            conjunct.condition = value_test(*conjunct.syntax, *conjunct.node, true);
+        }
+        for (Conjunct& conjunct : filter.conjuncts) {
+            if (filter.is_served()) break;
+            conjunct.condition = find_tested(*conjunct.syntax, *conjunct.node, true);
         }
         filter.missing_paths = lookups_.missing().paths;
         filter.missing_spatial = lookups_.missing().spatial;
@@ -56,12 +64,20 @@ private:
         return e.kind == ExprKind::kLiteral && e.value.is_bool() && e.value.as_bool() == want;
     }
 
+    static bool is_logic(const Expr& e) {
+        return e.kind == ExprKind::kBinary && (e.ops[0] == Op::kAnd || e.ops[0] == Op::kOr);
+    }
+
+    /// How an AND or OR was compiled, operand by operand; null where it was compiled otherwise.
+    static const LogicNode* logic_of(const Expr& e, const Node* node) {
+        const auto* logic = is_logic(e) ? dynamic_cast<const LogicNode*>(node) : nullptr;
+        return logic != nullptr && logic->operands().size() == e.args.size() ? logic : nullptr;
+    }
+
     void split(const Expr& e, const Node* node, Filter& filter) {
         if (is_always(e, true)) return;
-        const auto* logic = e.kind == ExprKind::kBinary && e.ops[0] == Op::kAnd
-                                ? dynamic_cast<const LogicNode*>(node)
-                                : nullptr;
-        if (logic == nullptr || logic->operands().size() != e.args.size()) {
+        const LogicNode* logic = logic_of(e, node);
+        if (logic == nullptr || e.ops[0] != Op::kAnd) {
             filter.conjuncts.push_back({&e, node, std::nullopt});
             return;
         }
@@ -89,10 +105,9 @@ private:
     }
 
     Found binary(const Expr& e, bool want) {
-        const Op op = e.ops[0];
-        if (op == Op::kAnd || op == Op::kOr)
-            return (op == Op::kAnd) == want ? all_of(e, want) : any_of(e, want);
-        return lookups_.find(e, want);
+        if (!is_logic(e)) return lookups_.find(e, want);
+        if ((e.ops[0] == Op::kAnd) == want) return all_of(e, want);
+        return any_of(e, [&](size_t i) { return find(*e.args[i], want); });
     }
 
     Found all_of(const Expr& e, bool want) {
@@ -114,15 +129,17 @@ private:
         return out;
     }
 
-    Found any_of(const Expr& e, bool want) {
+    /// `find_part`: of an operand, by its place.
+    template <typename FindPart>
+    Found any_of(const Expr& e, const FindPart& find_part) {
         Condition out;
         out.kind = Condition::Kind::kAny;
         const size_t missing = lookups_.missing().paths.size();
         const size_t missing_spatial = lookups_.missing().spatial.size();
         bool lacks = false;  // an index
-        for (const Expr* part : e.args) {
+        for (size_t i = 0; i < e.args.size(); ++i) {
             const uint64_t misses = lookups_.missing().misses;
-            Found found = find(*part, want);
+            Found found = find_part(i);
             if (!found && lookups_.missing().misses == misses) {
                 // No index serves this part, so that those for the others are of no use.
                 lookups_.forget_missing(missing, missing_spatial);
@@ -136,27 +153,38 @@ private:
         }
         if (lacks) return std::nullopt;
         if (out.parts.empty()) return never();
+        merge_paths(out);
         if (out.parts.size() == 1) return std::move(out.parts[0]);
-        return merged(std::move(out));
+        return out;
     }
 
-    /// An OR over one path is one look-up.
-    static Condition merged(Condition any) {
-        const IndexPathSteps path = any.parts[0].path;
-        for (const Condition& part : any.parts)
-            if (part.kind != Condition::Kind::kTerms || part.test != nullptr || part.path != path ||
-                part.spatial != any.parts[0].spatial)
-                return any;
-        Condition out = std::move(any.parts[0]);
-        out.exact = any.exact;
-        out.seeks = any.seeks;
-        for (size_t i = 1; i < any.parts.size(); ++i) {
-            std::move(any.parts[i].ranges.begin(), any.parts[i].ranges.end(),
-                      std::back_inserter(out.ranges));
-            out.lookup = std::max(out.lookup, any.parts[i].lookup);
+    /// What an OR looks up at one path is one look-up, and what it tests there one walk.
+    static void merge_paths(Condition& any) {
+        if (any.parts.size() == 1) return;
+        std::vector<Condition> merged;
+        std::map<std::string, size_t> places;  // of paths, in `merged`
+        for (Condition& part : any.parts) {
+            if (part.kind != Condition::Kind::kTerms) {
+                merged.push_back(std::move(part));
+                continue;
+            }
+            const char* kind = part.spatial ? "s" : part.tests.empty() ? "l" : "t";
+            const auto [place, is_new] =
+                places.emplace(kind + index::path_text(part.path), merged.size());
+            if (is_new) {
+                merged.push_back(std::move(part));
+                continue;
+            }
+            Condition& same = merged[place->second];
+            same.exact &= part.exact;
+            same.seeks += part.seeks;
+            same.lookup = std::max(same.lookup, part.lookup);
+            same.needle.clear();
+            std::move(part.ranges.begin(), part.ranges.end(), std::back_inserter(same.ranges));
+            std::move(part.tests.begin(), part.tests.end(), std::back_inserter(same.tests));
         }
-        ranges::normalize(out.ranges);
-        return out;
+        for (Condition& part : merged) ranges::normalize(part.ranges);
+        any.parts = std::move(merged);
     }
 
     /// What must hold for some element holds for the item: a superset.
@@ -196,22 +224,56 @@ private:
         return name.starts_with("ARRAY_") || name.starts_with("SET") || name == "OBJECTTOARRAY";
     }
 
-    Found term_test(const Conjunct& conjunct) {
-        auto path = names_.only_path(*conjunct.syntax);
+    /// The values of one path for which `e` is true (or, with !want, false).
+    Found value_test(const Expr& e, const Node& node, bool want) {
+        auto path = names_.only_path(e);
         if (!path) return std::nullopt;
         // Names bound to other things than the item itself cannot be tried on a value alone.
         if (query_.item_alias().empty() || query_.syntax().sources.size() != 1) return std::nullopt;
+        const ValueTest test{&node, want};
         json::Arena arena;
-        if (holds_for_value(query_, parameters_, *conjunct.node, *path, Value(), arena))
-            return std::nullopt;
+        if (holds_for_value(query_, parameters_, test, *path, Value(), arena)) return std::nullopt;
         // What an array holds is not in the entries of its own path.
-        if (looks_into_arrays(*conjunct.syntax) && !facts_.is_indexed(*path)) return std::nullopt;
+        if (looks_into_arrays(e) && !facts_.is_indexed(*path)) return std::nullopt;
         Found out =
             lookups_.terms_at(std::move(*path), {ranges::defined()}, LookupKind::kFullIndexScan, 0);
         if (out) {
-            out->test = conjunct.node;
-            out->needle = needle_of(*conjunct.syntax);
+            out->tests = {test};
+            if (want) out->needle = needle_of(e);
         }
+        return out;
+    }
+
+    /// Where `e` is true (or, with !want, false): looked up, or tested on the values of paths. An
+    /// OR is served if all of its parts are, an AND by one part of it, which leaves the others to
+    /// the item.
+    Found find_tested(const Expr& e, const Node& node, bool want) {
+        if (Found found = find(e, want)) return found;
+        if (Found found = value_test(e, node, want)) return found;
+        if (e.kind == ExprKind::kUnary && e.ops[0] == Op::kNot) {
+            const auto* negation = dynamic_cast<const NotNode*>(&node);
+            return negation == nullptr ? std::nullopt
+                                       : find_tested(*e.args[0], *negation->operand(), !want);
+        }
+        const LogicNode* logic = logic_of(e, &node);
+        if (logic == nullptr) return std::nullopt;
+        if ((e.ops[0] == Op::kAnd) == want) return one_of(e, *logic, want);
+        return any_of(
+            e, [&](size_t i) { return find_tested(*e.args[i], *logic->operands()[i], want); });
+    }
+
+    /// The first operand that serves; that none can be looked up is known.
+    Found one_of(const Expr& e, const LogicNode& logic, bool want) {
+        const auto others = [&] {
+            return std::count_if(e.args.begin(), e.args.end(),
+                                 [&](const Expr* part) { return !is_always(*part, want); }) > 1;
+        };
+        Found out;
+        for (size_t i = 0; i < e.args.size() && !out; ++i)
+            out = value_test(*e.args[i], *logic.operands()[i], want);
+        for (size_t i = 0; i < e.args.size() && !out; ++i)
+            out = find_tested(*e.args[i], *logic.operands()[i], want);
+        if (others()) weaken(out);
         return out;
     }
 

@@ -39,7 +39,7 @@ Result<bool> PageRun::feed_counted(IndexOnly& only, const Condition& condition) 
     if (condition.kind != Condition::Kind::kTerms || !condition.is_member_path()) return false;
     const uint64_t hash = condition.entries_hash(only.request.settings->path_key);
     std::optional<TermTester> tester;
-    if (condition.test != nullptr)
+    if (!condition.tests.empty())
         tester.emplace(only.request.query, only.request.parameters, condition);
     int64_t count = 0;
     std::set<std::string, std::less<>> partial;  // their items decide
@@ -140,6 +140,8 @@ Result<bool> PageRun::feed_count(IndexOnly& only) {
             only.note_walk(condition.entries_hash(reader.path_key),
                            std::max(only.entries, postings.tested_terms()));
         } else {
+            // In one key they walk runs.
+            if (only.segment.whole_partition && are_many_walks(condition.walks())) return false;
             TRY(const auto stream, open_stream(reader, condition, kListMax));
             if (stream == nullptr) return false;
             for (; stream->valid(); stream->next())

@@ -66,7 +66,7 @@ Result<bool> PageRun::feed_values(IndexOnly& only) {
         bool holds = true;
         for (const Conjunct& conjunct : only.pass.filter.conjuncts)
             holds = holds && holds_for_value(only.request.query, only.request.parameters,
-                                             *conjunct.node, path, value, only.arena);
+                                             {conjunct.node}, path, value, only.arena);
         if (!holds) return {};
         only.matched += weight;
         work.index_entries += weight;

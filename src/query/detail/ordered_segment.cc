@@ -77,7 +77,7 @@ bool OrderedSegment::may_walk_run() const {
         [&](const Conjunct& conjunct) {
             if (!conjunct.condition) return false;
             const Condition& condition = *conjunct.condition;
-            return (condition.is_of_values(order().steps) && condition.test == nullptr) ||
+            return (condition.is_of_values(order().steps) && condition.tests.empty()) ||
                    names_the_key(request(), condition);
         });
 }
@@ -129,7 +129,7 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
                              : std::find(order().in_ranges.begin(), order().in_ranges.end(),
                                          &conjunct) != order().in_ranges.end();
         narrows |= conjunct.condition && !own;
-        walk_decides_ &= own && conjunct.condition->test == nullptr;
+        walk_decides_ &= own && conjunct.condition->tests.empty();
     }
     // What is read is shown.
     if (walk_decides_) batch_ = std::clamp<size_t>(share, batch_, kWalkedAtOnce);
@@ -149,7 +149,7 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
         needs_undefined_ = false;
     } else if (!walkable) {
         TRY(Access access,
-            choose_access(request(), segment_, facts, run_.filter_, false, kCountMax));
+            choose_access(request(), segment_, facts, run_.filter_, {.count_cap = kCountMax}));
         run_.answer_.plan_us += request().clock.monotonic_us() - began;
         return sort_all(std::move(access), rows_wanted);
     }
@@ -161,7 +161,8 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
             20.0 * static_cast<double>(std::min(rows_wanted, items)) * static_cast<double>(items);
         const auto cap =
             std::clamp<uint64_t>(static_cast<uint64_t>(std::sqrt(balance)), 256, kCountMax);
-        TRY(Access access, choose_access(request(), segment_, facts, run_.filter_, false, cap));
+        TRY(Access access, choose_access(request(), segment_, facts, run_.filter_,
+                                         {.count_cap = cap, .only_counted = true}));
         if (access.kind == Access::Kind::kStream && access.counted) {
             const uint64_t matches = std::max<uint64_t>(1, access.estimate);
             const uint64_t wanted = std::min(rows_wanted, matches);
