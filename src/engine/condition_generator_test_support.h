@@ -75,7 +75,50 @@ protected:
     }
     std::string comparison() { return one_of({"=", "=", "=", "=", "!=", "<", "<=", ">", ">="}); }
 
+    /// Must be tried on values of its path.
+    std::string value_test() {
+        const std::string path = item_path();
+        const std::string ignore_case = one_of({"", "", ", true", ", false"});
+        switch (below(9)) {
+            case 0:
+            case 1:
+                return "CONTAINS(" + path + ", " + constant(string()) + ignore_case + ")";
+            case 2:
+                return "ENDSWITH(" + path + ", " + constant(string()) + ignore_case + ")";
+            case 3:
+                return path + one_of({" LIKE ", " LIKE ", " NOT LIKE "}) + constant(pattern());
+            case 4:
+                return "RegexMatch(" + path + ", " +
+                       one_of({R"("d$")", R"("^.b.$")", R"("k+b$")", R"("^[A-Z]")"}) + ")";
+            case 5:
+                return "UPPER(" + path + ") = " + one_of({"'ABC'", "'B'", "'ABD'", "'É'"});
+            case 6:
+                return "NOT CONTAINS(" + path + ", " + constant(string()) + ")";
+            case 7:
+                return "LENGTH(" + path + ") = " + std::to_string(below(5));
+            default:
+                return path + " * 2 = " + std::to_string(2 * below(6));
+        }
+    }
+    /// An OR with tests of values, or the like of it.
+    std::string either() {
+        std::string out = value_test();
+        for (uint64_t n = below(3) + 1; n > 0; --n) {
+            out += " OR ";
+            if (chance(60)) {
+                out += value_test();
+            } else if (chance(50)) {
+                out += predicate();
+            } else {
+                out += "(" + predicate() + " AND " + value_test() + ")";
+            }
+        }
+        if (chance(15)) return "NOT (" + value_test() + " AND (" + out + "))";
+        return "(" + out + ")";
+    }
+
     std::string condition(int depth) {
+        if (depth > 0 && chance(15)) return either();
         if (depth > 0 && chance(45)) {
             switch (below(6)) {
                 case 5:

@@ -34,11 +34,13 @@ struct QueryOutcome {
     size_t pages = 0;
     std::string continuation;        ///< of the last page
     std::set<std::string> accesses;  ///< how partitions were read: "scan", "index", …
+    std::set<std::string> details;   ///< … and what it was: "/a", "(/a or /b)", …
     uint64_t candidates = 0;         ///< items that were looked at …
     uint64_t loaded = 0;             ///< … and read
     std::set<std::vector<std::string>> composites;  ///< utilized, by their members
     uint64_t charged_items = 0;                     ///< loaded, as the charge counts them …
-    uint64_t charged_entries = 0;                   ///< … and entries of the index
+    uint64_t charged_entries = 0;                   ///< … entries of the index …
+    uint64_t charged_seeks = 0;                     ///< … and look-ups
 };
 
 struct QueryOptions {
@@ -128,6 +130,7 @@ public:
         request.parameters = *json::parse(options.parameters, arena);
         request.items_max = options.page_rows;
         request.use_index = options.use_index;
+        request.explain = true;
         request.continuation = outcome.continuation;
         if (!options.partition_key.empty()) {
             auto components = partition::parse_partition_key_header(options.partition_key, arena);
@@ -150,12 +153,14 @@ public:
         ++outcome.pages;
         for (const auto& access : answer->page.accesses) {
             outcome.accesses.insert(access.access);
+            outcome.details.insert(access.detail);
             outcome.candidates += access.candidates;
             outcome.loaded += access.loaded;
         }
         for (const auto& work : answer->page.work) {
             outcome.charged_items += work.loaded_items;
             outcome.charged_entries += work.index_entries;
+            outcome.charged_seeks += work.seeks;
         }
         const auto& composites = answer->page.index_use.utilized_composite;
         outcome.composites.insert(composites.begin(), composites.end());

@@ -17,6 +17,12 @@ bool Condition::is_member_path() const {
                         [](const auto& step) { return step.any_element; });
 }
 
+uint64_t Condition::walks() const {
+    uint64_t sum = tests.empty() ? 0 : 1;
+    for (const Condition& part : parts) sum += part.walks();
+    return sum;
+}
+
 uint64_t Condition::entries_hash(SipKey key) const {
     if (composite != nullptr) return index::composite_hash(key, *composite);
     const uint64_t hash = index::path_hash(key, path);
@@ -106,11 +112,12 @@ void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,
     evaluation.context.slots[query.root().sources[0].slot] = item;
 }
 
-bool holds_for_value(const CompiledQuery& query, const Parameters& parameters, const Node& node,
-                     const IndexPathSteps& path, const Value& value, json::Arena& arena) {
+bool holds_for_value(const CompiledQuery& query, const Parameters& parameters,
+                     const ValueTest& test, const IndexPathSteps& path, const Value& value,
+                     json::Arena& arena) {
     Evaluation evaluation(query, parameters);
     begin_with_value(evaluation, query, path, value, arena);
-    return node.test(evaluation.context) == Truth::kTrue;
+    return test.node->test(evaluation.context) == (test.want ? Truth::kTrue : Truth::kFalse);
 }
 
 }  // namespace orrery::query

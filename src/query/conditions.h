@@ -20,6 +20,12 @@ using IndexPathSteps = std::vector<index::PathStep>;
 /// Kinds of index work, cheapest first (service-model §3.3).
 enum class LookupKind : uint8_t { kSeek, kPreciseScan, kExpandedScan, kFullIndexScan };
 
+/// An expression that looks at one path alone, tried on a value of it.
+struct ValueTest {
+    const Node* node = nullptr;
+    bool want = true;  ///< it must be true; otherwise it must be false
+};
+
 /// A set of items, described by index entries. `exact`: precisely the items for which the
 /// expression is true, up to entries that are partial (they say "perhaps"); otherwise a superset.
 struct Condition {
@@ -30,11 +36,12 @@ struct Condition {
     // kAll, kAny
     std::vector<Condition> parts;
 
-    // kTerms: items with an entry in `ranges` (normalized; none: no item) whose value passes `test`
+    // kTerms: items with an entry in `ranges` (normalized; none: no item) whose value passes one of
+    // `tests`
     IndexPathSteps path;
     std::vector<index::TermRange> ranges;
-    const Node* test = nullptr;  ///< null: every entry counts
-    std::string needle;          ///< strings without it fail the test, as does all but strings
+    std::vector<ValueTest> tests;  ///< none: every entry counts
+    std::string needle;            ///< strings without it fail the tests, as does all but strings
     /// The entries are those of the spatial index at `path`.
     std::optional<index::SpatialGrid> spatial;
     /// The entries are those of a composite index, borrowed from the policy; `path` is empty.
@@ -50,10 +57,12 @@ struct Condition {
     bool is_of_values(const IndexPathSteps& values) const {
         return kind == Kind::kTerms && !spatial && composite == nullptr && path == values;
     }
+    /// How many of its parts, itself among them, are tested on every value of a path.
+    uint64_t walks() const;
     /// Where the entries of kTerms are.
     uint64_t entries_hash(SipKey key) const;
     bool is_single_term() const {
-        return kind == Kind::kTerms && ranges.size() == 1 && ranges[0].single && test == nullptr;
+        return kind == Kind::kTerms && ranges.size() == 1 && ranges[0].single && tests.empty();
     }
 };
 
@@ -80,7 +89,7 @@ struct Filter {
 
     /// The index decides the whole WHERE clause (partial entries aside).
     bool is_exact() const;
-    /// Some conjunct has a condition. One with a test is then the only one.
+    /// Some conjunct has a condition. One with tests is then the only one.
     bool is_served() const;
     uint64_t seeks() const;
     /// The conditions for which `usable` holds, a composite one instead of those of its conjuncts.
@@ -102,9 +111,10 @@ struct IndexFacts {
 Filter analyze_filter(const CompiledQuery& query, const Parameters& parameters,
                       const IndexFacts& facts);
 
-/// Whether `node` holds for an item that has only `value` at `path` (a member path).
-bool holds_for_value(const CompiledQuery& query, const Parameters& parameters, const Node& node,
-                     const IndexPathSteps& path, const json::Value& value, json::Arena& arena);
+/// Whether the test holds for an item that has only `value` at `path` (a member path).
+bool holds_for_value(const CompiledQuery& query, const Parameters& parameters,
+                     const ValueTest& test, const IndexPathSteps& path, const json::Value& value,
+                     json::Arena& arena);
 
 /// Begins an evaluation over an item that has only `value` at `path`.
 void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,

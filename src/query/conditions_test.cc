@@ -53,7 +53,7 @@ protected:
                 out += step.any_element ? "[]" : "." + step.name;
             const bool points = std::all_of(condition.ranges.begin(), condition.ranges.end(),
                                             [](const auto& r) { return r.single; });
-            out += condition.test != nullptr ? "?" : points ? "=" : "~";
+            out += !condition.tests.empty() ? "?" : points ? "=" : "~";
             if (condition.ranges.size() > 1) out += std::to_string(condition.ranges.size());
         } else {
             const bool all = condition.kind == Condition::Kind::kAll;
@@ -126,6 +126,47 @@ TEST_F(ConditionsTest, Functions) {
     EXPECT_EQ(analyze("RAND() > 0 AND c.a + 1 > RAND()"), "- & -");
 }
 
+/// Each path is walked once, whatever number of tests it has.
+TEST_F(ConditionsTest, TestsInsideAnOr) {
+    EXPECT_EQ(analyze("CONTAINS(c.a, 'x') OR c.b = 1"), "(.a? or .b=)");
+    EXPECT_EQ(seeks_, 1u);
+    EXPECT_EQ(analyze("CONTAINS(c.a, 'x') OR c.a = 1"), ".a?");
+    EXPECT_EQ(analyze("c.a LIKE '%x%' OR RegexMatch(c.b, 'y') OR ENDSWITH(c.a, 'z', true)"),
+              "(.a? or .b?)");
+    EXPECT_EQ(seeks_, 0u);
+    EXPECT_EQ(analyze("c.a = 1 OR UPPER(c.b) = 'X' OR c.a = 2 OR STARTSWITH(c.b, 'y', true)"),
+              "(.a=2 or .b?)");
+    EXPECT_EQ(seeks_, 2u);
+    EXPECT_EQ(analyze("CONTAINS(c.a, 'x') OR (c.b = 1 AND CONTAINS(c.d, 'y'))"),
+              "(.a? or (.b=)!)!");
+    // Of an AND one test is enough, of one path before several.
+    EXPECT_EQ(analyze("c.b = 1 OR (c.a + c.b > 2 AND CONTAINS(c.d, 'y'))"), "(.b= or .d?!)!");
+    EXPECT_EQ(analyze("c.b = 1 OR (CONTAINS(c.a, 'x') AND CONTAINS(c.d, 'y'))"), "(.b= or .a?!)!");
+    EXPECT_EQ(analyze("c.b = 1 OR (true AND CONTAINS(c.d, 'y'))"), "(.b= or .d?)");
+    EXPECT_EQ(analyze("(CONTAINS(c.a, 'x') OR CONTAINS(c.b, 'y')) AND CONTAINS(c.d, 'z')"),
+              "- & .d?");
+    EXPECT_EQ(analyze("(CONTAINS(c.a, 'x') OR CONTAINS(c.b, 'y')) AND c.a + c.b > 1"),
+              "(.a? or .b?) & -");
+    // Nothing is tested where something else narrows.
+    EXPECT_EQ(analyze("(CONTAINS(c.a, 'x') OR CONTAINS(c.b, 'y')) AND c.d = 1"), "- & .d=");
+    EXPECT_EQ(analyze("CONTAINS(c.a, 'x') OR CONTAINS(c.b, c.d)"), "-");
+    EXPECT_EQ(analyze("CONTAINS(c.a, 'x') OR (c.b ?? 1) = 1"), "-");
+    EXPECT_EQ(analyze("CONTAINS(c.a, 'x') OR true"), "-");
+    EXPECT_EQ(analyze("CONTAINS(c.a, 'x') OR false OR c.b = null"), "(.a? or .b=)");
+}
+
+/// What must be false is an OR where what must be true is an AND.
+TEST_F(ConditionsTest, TestsInsideANegation) {
+    EXPECT_EQ(analyze("NOT (CONTAINS(c.a, 'x') AND c.b = 1)"), "(.a? or .b~2)");
+    EXPECT_EQ(analyze("NOT (CONTAINS(c.a, 'x') AND NOT (c.b = 1))"), "(.a? or .b=)");
+    EXPECT_EQ(analyze("c.b = 1 OR NOT CONTAINS(c.a, 'x')"), "(.b= or .a?)");
+    EXPECT_EQ(analyze("c.b = 1 OR NOT (CONTAINS(c.a, 'x') OR CONTAINS(c.d, 'y'))"),
+              "(.b= or .a?!)!");
+    // False where the path is missing.
+    EXPECT_EQ(analyze("c.b = 1 OR NOT (IS_DEFINED(c.a) AND LENGTH(c.a) = 2)"), "-");
+    EXPECT_EQ(analyze("c.b = 1 OR NOT IS_INTEGER(c.a)"), "-");
+}
+
 TEST_F(ConditionsTest, Arrays) {
     EXPECT_EQ(analyze("ARRAY_CONTAINS(c.tags, 'x')"), ".tags[]=");
     EXPECT_EQ(analyze("ARRAY_CONTAINS(c.tags, {\"a\": 1}, true)"), ".tags?");
@@ -148,6 +189,14 @@ TEST_F(ConditionsTest, PathsOutsideTheIndexAreNamed) {
     EXPECT_EQ(missing_, ".off");
     EXPECT_EQ(analyze("CONTAINS(c.off, 'x') OR c.off = 5"), "-");
     EXPECT_EQ(missing_, ".off");
+    for (const char* where : {"CONTAINS(c.off, 'x') OR c.a = 5", "c.off = 1 OR CONTAINS(c.a, 'x')",
+                              "CONTAINS(c.a, 'x') OR CONTAINS(c.off, 'x')"}) {
+        EXPECT_EQ(analyze(where), "-");
+        EXPECT_EQ(missing_, ".off") << where;
+    }
+    // Nothing is tested where something else narrows: an index would change nothing.
+    EXPECT_EQ(analyze("(CONTAINS(c.off, 'x') OR CONTAINS(c.a, 'x')) AND c.b = 5"), "- & .b=");
+    EXPECT_EQ(missing_, "");
     EXPECT_EQ(analyze("ARRAY_CONTAINS(c.off, 5)"), "-");
     EXPECT_EQ(missing_, ".off[]");
 }
@@ -156,7 +205,7 @@ TEST_F(ConditionsTest, PathsAreNotNamedWhoseIndexWouldNotHelp) {
     // An OR is served as a whole or not at all.
     for (const char* where :
          {"c.off = 1 OR c.a + c.b = 2", "c.a + c.b = 2 OR c.off = 1",
-          "CONTAINS(c.off, 'x') OR c.a = 5", "c.off = 1 OR CONTAINS(c.a, 'x')"}) {
+          "CONTAINS(c.off, 'x') OR c.a + c.b = 2", "c.a + c.b = 2 OR CONTAINS(c.off, 'x')"}) {
         EXPECT_EQ(analyze(where), "-");
         EXPECT_EQ(missing_, "") << where;
     }

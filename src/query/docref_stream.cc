@@ -1,8 +1,10 @@
 #include "query/docref_stream.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/bytes.h"
+#include "base/find_bytes.h"
 #include "index/terms.h"
 
 namespace orrery::query {
@@ -192,15 +194,6 @@ private:
     std::string current_;
 };
 
-/// Walks all entries of a kTerms condition; `each` returns false to stop.
-template <typename Each>
-Status walk_entries(const IndexReader& reader, const Condition& condition, const Each& each) {
-    TestedPostings entries(reader, condition, {}, {});
-    while (entries.next())
-        if (!each(entries.docref(), entries.certain())) break;
-    return entries.status();
-}
-
 }  // namespace
 
 TermTester::TermTester(const CompiledQuery& query, const Parameters& parameters,
@@ -208,12 +201,18 @@ TermTester::TermTester(const CompiledQuery& query, const Parameters& parameters,
     : query_(query), condition_(condition), evaluation_(query, parameters) {}
 
 TermTester::Verdict TermTester::test(std::string_view term) {
+    const std::string& needle = condition_.needle;
+    if (!needle.empty() && find_bytes(term, needle, 0) == std::string_view::npos)
+        return Verdict::kNo;
     arena_.clear();
     const auto value = index::decode_term(term, arena_);
     if (!value || value->is_array() || value->is_object()) return Verdict::kAskItem;
     begin_with_value(evaluation_, query_, condition_.path, *value, arena_);
-    return condition_.test->test(evaluation_.context) == Truth::kTrue ? Verdict::kYes
-                                                                      : Verdict::kNo;
+    const bool passes =
+        std::any_of(condition_.tests.begin(), condition_.tests.end(), [&](const ValueTest& one) {
+            return one.node->test(evaluation_.context) == (one.want ? Truth::kTrue : Truth::kFalse);
+        });
+    return passes ? Verdict::kYes : Verdict::kNo;
 }
 
 TestedPostings::TestedPostings(const IndexReader& reader, const Condition& condition,
@@ -223,7 +222,7 @@ TestedPostings::TestedPostings(const IndexReader& reader, const Condition& condi
       path_(condition.entries_hash(reader.path_key)),
       from_term_(from_term),
       from_docref_(from_docref) {
-    if (condition.test != nullptr) tester_.emplace(reader.query, reader.parameters, condition);
+    if (!condition.tests.empty()) tester_.emplace(reader.query, reader.parameters, condition);
 }
 
 bool TestedPostings::open_range() {
@@ -238,6 +237,29 @@ bool TestedPostings::open_range() {
     return false;
 }
 
+namespace {
+
+/// Whether every entry of the term has it as its whole value.
+bool is_whole(std::string_view term) {
+    constexpr double kExactMax = 9007199254740992;  // beyond, integers share a term
+    json::Arena arena;
+    const auto value = index::decode_term(term, arena);
+    if (!value || !value->is_scalar()) return false;
+    return !value->is_number() || std::abs(value->as_double()) < kExactMax;
+}
+
+}  // namespace
+
+/// Behind an entry whose value fails; behind all entries of the value, if they are many.
+void TestedPostings::leave_failed() {
+    constexpr uint64_t kStepsBeforeSearch = 8;
+    if (++failed_ == kStepsBeforeSearch && is_whole(tested_)) {
+        postings_->next_term();
+    } else {
+        postings_->next();
+    }
+}
+
 bool TestedPostings::next() {
     if (postings_ && postings_->valid()) postings_->next();
     while (true) {
@@ -246,71 +268,84 @@ bool TestedPostings::next() {
             if (!open_range()) return false;
             continue;
         }
+        if (++steps_ > steps_max_) return false;
         // A term that is not the whole value says nothing about a test.
         if (!tester_ || postings_->partial()) return true;
         if (tested_.empty() || postings_->term() != tested_) {
             tested_.assign(postings_->term());
             verdict_ = tester_->test(tested_);
             ++tested_terms_;
+            failed_ = 0;
         }
         if (verdict_ != TermTester::Verdict::kNo) return true;
-        postings_->next();
+        leave_failed();
     }
 }
 
-Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condition,
-                               uint64_t cap) {
-    switch (condition.kind) {
-        case Condition::Kind::kTerms: {
-            uint64_t count = 0;
-            TRY_STATUS(walk_entries(reader, condition,
-                                    [&](std::string_view, bool) { return ++count < cap; }));
-            return count;
-        }
-        case Condition::Kind::kAll: {
-            uint64_t least = cap;
-            for (const Condition& part : condition.parts) {
-                TRY(const uint64_t count, count_entries(reader, part, least));
-                least = std::min(least, count);
-            }
-            return least;
-        }
-        case Condition::Kind::kAny: {
-            uint64_t sum = 0;
-            for (const Condition& part : condition.parts) {
-                if (sum >= cap) break;
-                TRY(const uint64_t count, count_entries(reader, part, cap - sum));
-                sum += count;
-            }
-            return std::min(sum, cap);
-        }
-    }
-    return cap;
+ConditionProbe::ConditionProbe(const IndexReader& reader, const Condition& condition,
+                               std::string_view from)
+    : reader_(reader), condition_(condition) {
+    // Between several values lies what is below in each of them.
+    if (condition.is_single_term()) from_.assign(from);
+    parts_.reserve(condition.parts.size());
+    for (const Condition& part : condition.parts) parts_.emplace_back(reader, part, from);
 }
 
 Status ConditionProbe::count_to(uint64_t cap) {
+    if (known_ || given_up_ || count_ >= cap) return {};
+    if (condition_.kind != Condition::Kind::kTerms) return count_parts(cap);
+    return condition_.is_single_term() ? count_term(cap) : count_tested(cap);
+}
+
+Status ConditionProbe::count_tested(uint64_t cap) {
     constexpr uint64_t kRoomAtFirst = 16;
-    if (known_ || count_ >= cap) return {};
-    if (condition_.is_single_term()) return count_term(cap);
-    if (condition_.kind != Condition::Kind::kTerms) {
-        TRY(count_, count_entries(reader_, condition_, cap));
-        known_ = count_ < cap;
-        return {};
-    }
     if (entries_ == nullptr) {
         entries_ = std::make_unique<TestedPostings>(reader_, condition_, std::string_view(),
                                                     std::string_view());
         read_.reserve(std::min<uint64_t>(cap, kRoomAtFirst));
     }
+    if (!condition_.tests.empty()) entries_->stop_after(steps_max_);
     while (count_ < cap) {
         if (!entries_->next()) {
-            known_ = true;
+            given_up_ = entries_->stopped();
+            known_ = !given_up_;
             return entries_->status();
         }
         ++count_;
         read_.push_back({*storage::Docref::from_bytes(entries_->docref()), entries_->certain()});
     }
     return {};
+}
+
+Status ConditionProbe::count_parts(uint64_t cap) {
+    const bool all = condition_.kind == Condition::Kind::kAll;
+    uint64_t count = all ? cap : 0;
+    uint64_t spent = steps();
+    for (ConditionProbe& part : parts_) {
+        if (!all && count >= cap) break;
+        spent -= part.steps();
+        part.limit_steps(steps_max_ - std::min(steps_max_, spent));
+        TRY_STATUS(part.count_to(all ? count : cap - count));
+        spent += part.steps();
+        given_up_ |= part.has_given_up();
+        if (given_up_) return {};
+        count = all ? std::min(count, part.count()) : count + part.count();
+    }
+    count_ = std::min(count, cap);
+    known_ = count_ < cap;
+    return {};
+}
+
+uint64_t ConditionProbe::steps() const {
+    uint64_t sum = entries_ != nullptr && !condition_.tests.empty() ? entries_->steps() : 0;
+    for (const ConditionProbe& part : parts_) sum += part.steps();
+    return sum;
+}
+
+uint64_t ConditionProbe::tested_terms() const {
+    uint64_t sum = entries_ != nullptr ? entries_->tested_terms() : 0;
+    for (const ConditionProbe& part : parts_) sum += part.tested_terms();
+    return sum;
 }
 
 void ConditionProbe::open_term() {
@@ -361,11 +396,31 @@ Result<DocrefStreamPtr> ConditionProbe::take_stream(uint64_t list_max) {
         return DocrefStreamPtr(
             std::make_unique<ContinuedStream>(std::move(read_), std::move(term_)));
     }
-    if (condition_.kind != Condition::Kind::kTerms)
-        return open_stream(reader_, condition_, list_max);
+    if (condition_.kind != Condition::Kind::kTerms) return stream_of_parts(list_max);
     TRY_STATUS(count_to(list_max + 1));
     if (!known_) return DocrefStreamPtr();
     return DocrefStreamPtr(std::make_unique<ListStream>(std::move(read_)));
+}
+
+Result<DocrefStreamPtr> ConditionProbe::stream_of_parts(uint64_t list_max) {
+    const bool all = condition_.kind == Condition::Kind::kAll;
+    std::vector<DocrefStreamPtr> streams;
+    uint64_t spent = steps();
+    for (ConditionProbe& part : parts_) {
+        spent -= part.steps();
+        part.limit_steps(steps_max_ - std::min(steps_max_, spent));
+        TRY(auto stream, part.take_stream(list_max));
+        spent += part.steps();
+        if (stream == nullptr && !all) return DocrefStreamPtr();
+        // Without a part of an AND the set is larger, which the item decides.
+        if (stream != nullptr) streams.push_back(std::move(stream));
+    }
+    if (streams.empty()) return DocrefStreamPtr();
+    if (all) {
+        const bool complete = streams.size() == parts_.size();
+        return DocrefStreamPtr(std::make_unique<IntersectionStream>(std::move(streams), complete));
+    }
+    return DocrefStreamPtr(std::make_unique<UnionStream>(std::move(streams)));
 }
 
 Result<DocrefStreamPtr> short_intersection(const IndexReader& reader,
@@ -416,34 +471,7 @@ DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams) {
 
 Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& condition,
                                     uint64_t list_max) {
-    if (condition.is_single_term())
-        return DocrefStreamPtr(std::make_unique<TermStream>(
-            reader.scope, condition.entries_hash(reader.path_key), condition.ranges[0]));
-    if (condition.kind == Condition::Kind::kTerms) {
-        std::vector<ListedDocref> list;
-        bool fits = true;
-        TRY_STATUS(walk_entries(reader, condition, [&](std::string_view docref, bool certain) {
-            fits = list.size() < list_max;
-            if (fits) list.push_back({*storage::Docref::from_bytes(docref), certain});
-            return fits;
-        }));
-        if (!fits) return DocrefStreamPtr();
-        return DocrefStreamPtr(std::make_unique<ListStream>(std::move(list)));
-    }
-    const bool all = condition.kind == Condition::Kind::kAll;
-    std::vector<DocrefStreamPtr> streams;
-    for (const Condition& part : condition.parts) {
-        TRY(auto stream, open_stream(reader, part, list_max));
-        if (stream == nullptr && !all) return DocrefStreamPtr();
-        // Without a part of an AND the set is larger, which the item decides.
-        if (stream != nullptr) streams.push_back(std::move(stream));
-    }
-    if (streams.empty()) return DocrefStreamPtr();
-    if (all) {
-        const bool complete = streams.size() == condition.parts.size();
-        return DocrefStreamPtr(std::make_unique<IntersectionStream>(std::move(streams), complete));
-    }
-    return DocrefStreamPtr(std::make_unique<UnionStream>(std::move(streams)));
+    return ConditionProbe(reader, condition, {}).take_stream(list_max);
 }
 
 }  // namespace orrery::query

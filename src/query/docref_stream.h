@@ -30,7 +30,7 @@ public:
 };
 using DocrefStreamPtr = std::unique_ptr<DocrefStream>;
 
-/// Decides Condition::test for the values of a path. Remembers nothing between values.
+/// Decides Condition::tests for the values of a path. Remembers nothing between values.
 class TermTester {
 public:
     TermTester(const CompiledQuery& query, const Parameters& parameters,
@@ -53,7 +53,7 @@ struct IndexReader {
     SipKey path_key;
 };
 
-/// The entries of a kTerms condition in term order, those that fail its test left out.
+/// The entries of a kTerms condition in term order, those that fail its tests left out.
 class TestedPostings {
 public:
     /// From (term, docref) on; empty: from the start. `reader` and `condition` outlive this.
@@ -67,9 +67,15 @@ public:
     Status status() const { return postings_ ? postings_->status() : Status(); }
     /// Distinct values that were tested.
     uint64_t tested_terms() const { return tested_terms_; }
+    /// Entries that were looked at, those that were left out among them.
+    uint64_t steps() const { return steps_; }
+    /// next() ends where more than so many have been looked at; stopped() says that it did.
+    void stop_after(uint64_t steps) { steps_max_ = steps; }
+    bool stopped() const { return steps_ > steps_max_; }
 
 private:
     bool open_range();
+    void leave_failed();
 
     const IndexReader reader_;
     const Condition& condition_;
@@ -82,10 +88,10 @@ private:
     std::string tested_;
     TermTester::Verdict verdict_ = TermTester::Verdict::kYes;
     uint64_t tested_terms_ = 0;
+    uint64_t failed_ = 0;  ///< entries of the term that were passed over
+    uint64_t steps_ = 0;
+    uint64_t steps_max_ = UINT64_MAX;
 };
-
-/// Entries of a condition in the scope, at most `cap` (an upper bound where parts overlap).
-Result<uint64_t> count_entries(const IndexReader& reader, const Condition& condition, uint64_t cap);
 
 /// The items of a condition, as a stream; null when a part would have to hold more than
 /// `list_max` docrefs in memory.
@@ -102,34 +108,44 @@ struct ListedDocref {
 class ConditionProbe {
 public:
     /// Docrefs below `from` may be left out: what shows them is done with them.
-    ConditionProbe(const IndexReader& reader, const Condition& condition, std::string_view from)
-        : reader_(reader), condition_(condition) {
-        // Between several values lies what is below in each of them.
-        if (condition.is_single_term()) from_.assign(from);
-    }
+    ConditionProbe(const IndexReader& reader, const Condition& condition, std::string_view from);
     /// Counts on to `cap`.
     Status count_to(uint64_t cap);
+    /// Entries (of several parts an upper bound: they may overlap).
     uint64_t count() const { return count_; }
     bool is_known() const { return known_; }  ///< count() is all
     /// Of one term: how many entries there will be if those not yet read lie as close together as
     /// those that were. Docrefs begin with hashes.
     uint64_t extrapolated() const;
-    /// The items as a stream (once); null as in open_stream().
+    /// The items as a stream (once); null as in open_stream(), or where it has given up.
     Result<DocrefStreamPtr> take_stream(uint64_t list_max);
+
+    /// Gives up where tests have looked at more than so many entries.
+    void limit_steps(uint64_t steps) { steps_max_ = steps; }
+    bool has_given_up() const { return given_up_; }
+    /// Entries that tests have looked at, and the distinct values among them.
+    uint64_t steps() const;
+    uint64_t tested_terms() const;
 
 private:
     void open_term();
     Status count_term(uint64_t cap);
+    Status count_tested(uint64_t cap);
+    Status count_parts(uint64_t cap);
+    Result<DocrefStreamPtr> stream_of_parts(uint64_t list_max);
 
     const IndexReader& reader_;
     const Condition& condition_;
     std::string from_;
     DocrefStreamPtr term_;                     ///< of one term: what has not been read
     std::optional<uint64_t> total_;            ///< … known without reading it
-    std::unique_ptr<TestedPostings> entries_;  ///< of other conditions
+    std::unique_ptr<TestedPostings> entries_;  ///< of other kTerms conditions
     std::vector<ListedDocref> read_;
+    std::vector<ConditionProbe> parts_;  ///< of kAll and kAny
     uint64_t count_ = 0;
+    uint64_t steps_max_ = UINT64_MAX;
     bool known_ = false;
+    bool given_up_ = false;
 };
 
 /// Those that all of the single-term conditions have, if that is found out in about `steps_max`

@@ -134,6 +134,7 @@ public:
     explicit NotNode(const Node* operand) : operand_(operand) {}
     json::Value eval(EvalContext& context) const override { return to_value(test(context)); }
     Truth test(EvalContext& context) const override { return negate(operand_->test(context)); }
+    const Node* operand() const { return operand_; }
 
 private:
     const Node* operand_;

@@ -19,7 +19,7 @@ bool PageRun::needs_no_body() const {
         query.item_alias().empty() || query.has_udf() || output.whole)
         return false;
     const auto is_looked_up = [](const Conjunct& conjunct) {
-        return conjunct.condition && conjunct.condition->test == nullptr;
+        return conjunct.condition && conjunct.condition->walks() == 0;
     };
     if (!filter_.conjuncts.empty() &&
         (!filter_.is_exact() ||
@@ -188,8 +188,8 @@ Status PageRun::advance(BlockingPass& pass) {
             return {};
         }
         constexpr uint64_t kCountMax = 65'536;
-        TRY(Access access,
-            choose_access(pass.request, segment, facts, pass.filter, true, kCountMax));
+        TRY(Access access, choose_access(pass.request, segment, facts, pass.filter,
+                                         {.terms_allowed = true, .count_cap = kCountMax}));
         pass.reader = std::make_unique<CandidateReader>(pass.request, segment, std::move(access),
                                                         CandidateReader::Start());
     }

@@ -79,7 +79,7 @@ std::vector<const Condition*> composite_candidates(const Filter& filter, bool eq
     const Condition* range = nullptr;
     for (const Conjunct& conjunct : filter.conjuncts) {
         if (!conjunct.condition || !conjunct.condition->is_member_path() ||
-            conjunct.condition->test != nullptr || conjunct.condition->ranges.size() != 1)
+            !conjunct.condition->tests.empty() || conjunct.condition->ranges.size() != 1)
             continue;
         if (conjunct.condition->is_single_term()) {
             add(*conjunct.condition);

@@ -27,7 +27,14 @@ struct Placed {
     bool silent = false;  ///< it has no rows, but was read to find that out
     bool passed = true;   ///< WHERE let something of it pass
     uint64_t bytes = 0;   ///< of its text
+    /// Without the document.
+    size_t memory() const { return sizeof(Placed) + key.size() + term.size(); }
 };
+
+/// Entries that a walk takes together at most.
+inline constexpr size_t kWalkedAtOnce = 128;
+/// Items that are read in passing between two looks at the clock.
+inline constexpr size_t kScannedAtOnce = 256;
 
 /// The order of the result.
 class Before {

@@ -346,13 +346,20 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
                 "The continuation token does not fit the container any more: its indexing policy "
                 "has "
                 "changed. Start the query again.");
-    } else {
-        TRY(access, choose_access(request_, segment, facts, filter_, !resumed,
-                                  count_cap(window_->wanted())));
+    } else if (!segment.scanned) {
+        const uint64_t wanted = window_->wanted();
+        TRY(access, choose_access(request_, segment, facts, filter_,
+                                  {.terms_allowed = !resumed,
+                                   .count_cap = count_cap(wanted),
+                                   .rows = wanted,
+                                   .page_rows = request_.rows_max}));
     }
     answer_.plan_us += request_.clock.monotonic_us() - began;
 
     const bool by_terms = access.kind == Access::Kind::kTerms;
+    const Position::Order order = by_terms                             ? Position::Order::kTerms
+                                  : access.kind == Access::Kind::kScan ? Position::Order::kScan
+                                                                       : Position::Order::kDocref;
     AccessReport report;
     report.partition = segment.partition;
     report.access = access.kind == Access::Kind::kScan ? "scan" : "index";
@@ -366,7 +373,7 @@ Result<bool> PageRun::run_segment(const Segment& segment, bool last) {
     if (resumed) start = {segment.resume_term, segment.resume_docref, segment.resume_rows > 0};
     CandidateReader reader(request_, segment, std::move(access), start);
     work_of(segment.partition);
-    position_.order = by_terms ? Position::Order::kTerms : Position::Order::kDocref;
+    position_.order = order;
     position_.segment_min = segment.range.min;
     position_.segment_max = segment.range.max;
     position_.path = path;

@@ -17,9 +17,10 @@ struct Position {
         kTerms,   ///< entries of one path in (term, docref) order, one segment after the other
         kSorted,  ///< ORDER BY: (sort term, docref) over all partitions
         kWhole,   ///< the result is computed whole: `emitted` rows of it went out (whole_rows.h)
+        kScan,    ///< as kDocref, every item was read: the next page goes on so
     };
     Order order = Order::kStart;
-    /// kDocref, kTerms: the EPKs of the segment in progress; those before are done.
+    /// kDocref, kScan, kTerms: the EPKs of the segment in progress; those before are done.
     std::string segment_min;
     std::string segment_max;
     uint64_t path = 0;  ///< kTerms: hash of the path
@@ -29,8 +30,8 @@ struct Position {
     std::string docref;  ///< last item reached
     /// > 0: so many rows of that item are out, it is not done; 0: it is done.
     uint64_t item_rows = 0;
-    /// kDocref, kTerms: a split may cut the segment in progress. Its further pieces stand where it
-    /// stood then; each begins where the one before ends, the first at segment_max.
+    /// kDocref, kScan, kTerms: a split may cut the segment in progress. Its further pieces stand
+    /// where it stood then; each begins where the one before ends, the first at segment_max.
     struct Piece {
         std::string max;
         std::string term;

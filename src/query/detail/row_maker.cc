@@ -88,7 +88,7 @@ Value indexed_item(const CompiledQuery& query, const EvalContext& context, const
 }  // namespace
 
 bool condition_holds(const Condition& condition, const Value& item,
-                     const std::function<bool(const Node&, const Value&)>& test) {
+                     const std::function<bool(const ValueTest&)>& test) {
     const auto holds = [&](const Condition& part) { return condition_holds(part, item, test); };
     switch (condition.kind) {
         case Condition::Kind::kAll:
@@ -109,7 +109,8 @@ bool condition_holds(const Condition& condition, const Value& item,
         const bool in =
             std::any_of(condition.ranges.begin(), condition.ranges.end(),
                         [&](const index::TermRange& r) { return term >= r.begin && term < r.end; });
-        return in && (condition.test == nullptr || test(*condition.test, item));
+        return in && (condition.tests.empty() ||
+                      std::any_of(condition.tests.begin(), condition.tests.end(), test));
     });
 }
 
@@ -146,8 +147,8 @@ Result<bool> RowMaker::passes_served(LoadedItem& item) {
         for (const Node* node : served_)
             if (holds) holds = node->test(context) == Truth::kTrue;
     } else {
-        const auto test = [&](const Node& node, const Value&) {
-            return node.test(context) == Truth::kTrue;
+        const auto test = [&](const ValueTest& one) {
+            return one.node->test(context) == (one.want ? Truth::kTrue : Truth::kFalse);
         };
         const Value shown = indexed_item(request_.query, context, item.value(), item.arena());
         for (const Condition* condition : conditions_)

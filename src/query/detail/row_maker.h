@@ -64,6 +64,6 @@ private:
 
 /// Whether an item would be found under a condition.
 bool condition_holds(const Condition& condition, const json::Value& item,
-                     const std::function<bool(const Node&, const json::Value&)>& test);
+                     const std::function<bool(const ValueTest&)>& test);
 
 }  // namespace orrery::query::detail

@@ -1,6 +1,7 @@
 #include "query/detail/segments.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/bytes.h"
 #include "base/errors.h"
@@ -76,7 +77,8 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
     std::vector<Part> parts;
     Position::Piece current;
     std::string_view begin = request.range.min;
-    if (position.order == Position::Order::kDocref || position.order == Position::Order::kTerms) {
+    if (position.order == Position::Order::kDocref || position.order == Position::Order::kTerms ||
+        position.order == Position::Order::kScan) {
         current = {position.segment_max, position.term, position.docref, position.item_rows};
         parts.push_back({position.segment_min, position.segment_max, &current});
         begin = position.segment_max;
@@ -103,6 +105,8 @@ std::vector<Segment> segments_of(const PageRequest& request, const Position& pos
             segment.range.max = max;
             if (part.at != nullptr) {
                 segment.resumed = !part.at->docref.empty();
+                segment.scanned = segment.resumed && part.at == &current &&
+                                  position.order == Position::Order::kScan;
                 segment.resume_term = part.at->term;
                 segment.resume_docref = part.at->docref;
                 segment.resume_rows = part.at->item_rows;
@@ -163,7 +167,7 @@ bool is_narrow(const Condition& condition, const Segment& segment) {
     if (condition.kind != Condition::Kind::kTerms)
         return std::all_of(condition.parts.begin(), condition.parts.end(),
                            [&](const Condition& part) { return is_narrow(part, segment); });
-    return condition.test == nullptr &&
+    return condition.tests.empty() &&
            std::all_of(condition.ranges.begin(), condition.ranges.end(),
                        [](const index::TermRange& range) { return range.single; });
 }
@@ -193,11 +197,42 @@ Result<Access> meet(const IndexReader& reader, const std::vector<const Condition
     return access;
 }
 
+/// Many walks end where they have cost half of what reading every item costs.
+Status limit_walks(ConditionProbe& probe, const Condition& condition, SegmentFacts& facts) {
+    if (!are_many_walks(condition.walks())) return {};
+    TRY(const uint64_t items, facts.items());
+    probe.limit_steps(items * kScanCost / kEntryCost / 2);
+    return {};
+}
+
+/// Whether the items of an OR with tests are found for less than what reading every item costs.
+/// What the probe has read is paid for; but every further page walks the paths again.
+bool is_union_worth(const ConditionProbe& probe, const Condition& condition, uint64_t items,
+                    const AccessWish& wish) {
+    const auto all = static_cast<double>(items);
+    const auto done = static_cast<double>(probe.steps());
+    double walk = done;
+    auto matches = static_cast<double>(probe.count());
+    if (!probe.is_known()) {
+        walk = std::max(walk, static_cast<double>(condition.walks()) * all);
+        matches = std::min(all, matches * walk / std::max(done, 1.0));
+    }
+    const double rows = std::min(matches, static_cast<double>(wish.rows));
+    const double pages = std::max(1.0, std::ceil(rows / static_cast<double>(wish.page_rows)));
+    const double cost = (pages * walk - done) * kEntryCost + rows * kFetchCost;
+    return cost < all * kScanCost * rows / std::max(matches, 1.0) || rows == 0;
+}
+
 }  // namespace
 
+bool are_many_walks(uint64_t walks) {
+    return walks * kEntryCost >= kScanCost;
+}
+
 Result<Access> choose_access(const PageRequest& request, const Segment& segment,
-                             SegmentFacts& facts, const Filter& filter, bool terms_allowed,
-                             uint64_t count_cap) {
+                             SegmentFacts& facts, const Filter& filter, const AccessWish& wish) {
+    const bool terms_allowed = wish.terms_allowed;
+    const uint64_t count_cap = wish.count_cap;
     Access scan;
     if (!facts.index_complete || !filter.is_served()) return scan;
     const IndexReader reader{request.query, request.parameters, segment.scope,
@@ -213,7 +248,8 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
                             segment.resume_term.empty() ? std::string_view(segment.resume_docref)
                                                         : std::string_view());
     if (conditions.empty()) return scan;
-    const bool tests = conditions[0]->test != nullptr;
+    const uint64_t walks = conditions[0]->walks();
+    TRY_STATUS(limit_walks(probes[0], *conditions[0], facts));
     uint64_t cap_max = count_cap;
     uint64_t worthwhile = UINT64_MAX;
     size_t best = 0;
@@ -227,6 +263,7 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
             TRY_STATUS(probes[i].count_to(cap));
             if (probes[i].count() < probes[best].count()) best = i;
         }
+        if (probes[best].has_given_up()) return scan;
         if (probes[best].is_known() || cap >= cap_max) break;
         if (may_meet) {
             // Where several values meet is found faster than how many items have each.
@@ -248,7 +285,7 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
         cap_max = std::min(count_cap, worthwhile);
     }
     const bool known = probes[best].is_known();
-    if (!known && probes[best].count() >= worthwhile) return scan;
+    if (!known && (probes[best].count() >= worthwhile || wish.only_counted)) return scan;
 
     Access access;
     access.estimate = probes[best].count();
@@ -256,14 +293,23 @@ Result<Access> choose_access(const PageRequest& request, const Segment& segment,
     const Condition& driver = *conditions[best];
     if (request.explain) access.detail = condition_text(driver);
     if (driver.kind == Condition::Kind::kTerms && !driver.is_single_term() && terms_allowed &&
-        driver.is_member_path() && has_short_terms(driver) && (!known || tests)) {
+        driver.is_member_path() && has_short_terms(driver) && (!known || walks > 0)) {
         access.kind = Access::Kind::kTerms;
         access.terms = &driver;
         access.exact = conditions.size() == 1 && enforces_all && filter.is_exact();
         return access;
     }
+    if (walks > 0 && driver.kind != Condition::Kind::kTerms) {
+        TRY(const uint64_t items, facts.items());
+        if (!is_union_worth(probes[best], driver, items, wish)) {
+            if (known && !segment.resumed) scan.tested_terms = probes[best].tested_terms();
+            return scan;
+        }
+    }
     TRY(auto stream, probes[best].take_stream(kListMax));
     if (stream == nullptr) return scan;
+    // Once, however many pages there are.
+    if (!segment.resumed) access.tested_terms = probes[best].tested_terms();
     std::vector<DocrefStreamPtr> streams;
     streams.push_back(std::move(stream));
     for (size_t i = 0; i < conditions.size(); ++i) {

@@ -23,6 +23,7 @@ struct Segment {
     bool whole_partition = false;
     bool one_key = false;  ///< one key, or one prefix of hierarchical keys: a short run of items
     bool resumed = false;  ///< an earlier page left off in it, here:
+    bool scanned = false;  ///< … and read its items one after the other
     std::string resume_term;
     std::string resume_docref;
     uint64_t resume_rows = 0;
@@ -46,8 +47,9 @@ struct Access {
     const Condition* terms = nullptr;
     /// The access alone decides the WHERE clause (for items that it calls certain).
     bool exact = false;
-    uint64_t estimate = 0;  ///< candidates …
-    bool counted = false;   ///< … exactly; otherwise at least so many
+    uint64_t estimate = 0;      ///< candidates …
+    bool counted = false;       ///< … exactly; otherwise at least so many
+    uint64_t tested_terms = 0;  ///< not kTerms: distinct values that were tested for the choice
     std::string detail;
 };
 
@@ -73,10 +75,22 @@ private:
 };
 Result<SegmentFacts> facts_of(const PageRequest& request, const Segment& segment);
 
-/// Chooses by counting entries, up to a cap. `terms_allowed`: the page may leave in term order.
+/// What the items are for.
+struct AccessWish {
+    bool terms_allowed = false;  ///< they may leave in term order
+    uint64_t count_cap = 0;      ///< of entries, for the choice
+    bool only_counted = false;   ///< those of an index are of use only if their number is known
+    uint64_t rows = UINT64_MAX;  ///< that are wanted at most …
+    /// … and on one page. The next one finds its items by itself.
+    uint64_t page_rows = UINT64_MAX;
+};
+
+/// Chooses by counting entries.
 Result<Access> choose_access(const PageRequest& request, const Segment& segment,
-                             SegmentFacts& facts, const Filter& filter, bool terms_allowed,
-                             uint64_t count_cap);
+                             SegmentFacts& facts, const Filter& filter, const AccessWish& wish);
+
+/// Whether tests that walk so many paths may cost more than reading every item.
+bool are_many_walks(uint64_t walks);
 
 /// A candidate with its document.
 struct Candidate {
@@ -106,7 +120,9 @@ public:
     const Access& access() const { return access_; }
     uint64_t seen() const { return seen_; }
     /// Distinct values that a condition was tested on.
-    uint64_t tested_terms() const { return entries_ ? entries_->tested_terms() : 0; }
+    uint64_t tested_terms() const {
+        return entries_ ? entries_->tested_terms() : access_.tested_terms;
+    }
     int64_t index_us() const { return index_us_; }
     int64_t load_us() const { return load_us_; }
 
