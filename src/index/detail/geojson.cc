@@ -5,6 +5,7 @@
 #include <s2/s2shapeutil_visit_crossing_edge_pairs.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "index/detail/coordinates.h"
@@ -103,8 +104,24 @@ private:
         return true;
     }
 
+    /// An edge that is there twice, in whatever direction. S2 ends the process when it meets some
+    /// of these in the shapes below.
+    bool has_edge_twice() const {
+        using Corner3 = std::array<double, 3>;
+        std::vector<std::pair<Corner3, Corner3>> edges;
+        for (const std::vector<S2Point>& ring : rings_)
+            for (size_t i = 0; i < ring.size(); ++i) {
+                const S2Point& a = ring[i];
+                const S2Point& b = ring[(i + 1) % ring.size()];
+                edges.push_back(std::minmax(Corner3{a.x(), a.y(), a.z()}, {b.x(), b.y(), b.z()}));
+            }
+        std::sort(edges.begin(), edges.end());
+        return std::adjacent_find(edges.begin(), edges.end()) != edges.end();
+    }
+
     /// Rings may touch in points but not cross, and every hole is inside its polygon.
     bool finish_polygons() {
+        if (has_edge_twice()) return refuse(kRingsCross);
         MutableS2ShapeIndex rings;
         rings.Add(std::make_unique<S2LaxPolygonShape>(rings_));
         S2Error error;
