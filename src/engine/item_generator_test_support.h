@@ -137,14 +137,16 @@ protected:
         }
         return out + "]";
     }
-    /// About a few places, so that they meet; some are not valid.
+    /// About a few places, so that they meet, also in sides along meridians and the equator; some
+    /// are not valid.
     std::string geometry() {
         const std::string at = one_of({"10", "10.001", "10.5", "-179.999", "0"});
         const std::string up = one_of({"48", "48.001", "48.2", "0", "89.9"});
         const std::string point = "[" + at + "," + up + "]";
         switch (below(8)) {
             case 0:
-                return R"({"type":"LineString","coordinates":[)" + point + ",[10.2,48.1]]}";
+                return R"({"type":"LineString","coordinates":[)" + point + "," +
+                       one_of({"[10.2,48.1]", "[10,47]", "[0,-1]"}) + "]}";
             case 1:
             case 2: {
                 const std::string side = one_of({"0.0005", "0.1", "1"});

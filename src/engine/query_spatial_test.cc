@@ -92,9 +92,13 @@ private:
         const auto near = [&] {
             return position(lng + real(-size, size), lat + real(-size, size));
         };
-        switch (random_() % 8) {
+        // On the same meridian as the west sides below.
+        const auto beside = [&] { return position(lng, lat + real(0, size)); };
+        switch (random_() % 9) {
             case 0:
-                return R"({"type":"LineString","coordinates":[)" + near() + "," + near() + "]}";
+                return R"({"type":"LineString","coordinates":[)" +
+                       (random_() % 2 == 0 ? near() + "," + near() : beside() + "," + beside()) +
+                       "]}";
             case 1:
                 return R"({"type":"Polygon","coordinates":[)" + square(lng, lat, size) + "," +
                        square(lng + size / 4, lat + size / 4, size / 2) + "]}";
@@ -106,6 +110,8 @@ private:
             }
             case 3:
                 return random_() % 4 == 0 ? R"({"type":"Point","coordinates":[0,91]})" : "null";
+            case 4:
+                return R"({"type":"Point","coordinates":)" + beside() + "}";
             default:
                 return R"({"type":"Point","coordinates":)" + near() + "}";
         }

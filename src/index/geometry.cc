@@ -1,7 +1,5 @@
 #include "index/geometry.h"
 
-#include <s2/s2boolean_operation.h>
-#include <s2/s2contains_point_query.h>
 #include <s2/s2shapeutil_count_edges.h>
 
 #include <algorithm>
@@ -14,40 +12,8 @@ namespace orrery::index {
 namespace {
 
 using detail::Shape;
-using PolygonModel = S2BooleanOperation::PolygonModel;
-
 constexpr std::array<std::string_view, kGeometryTypeCount> kNames = {"Point", "LineString",
                                                                      "Polygon", "MultiPolygon"};
-
-S2BooleanOperation::Options models(PolygonModel polygons) {
-    S2BooleanOperation::Options options;
-    options.set_polygon_model(polygons);
-    options.set_polyline_model(S2BooleanOperation::PolylineModel::CLOSED);
-    return options;
-}
-
-bool contains_point(const Shape& shape, const S2Point& point, S2VertexModel borders) {
-    return MakeS2ContainsPointQuery(&shape.edges, S2ContainsPointQueryOptions(borders))
-        .Contains(point);
-}
-
-bool meet(const Shape& a, const Shape& b) {
-    if (a.is_point() && b.is_point()) return detail::is_same(a.point, b.point);
-    if (a.is_point()) return contains_point(b, a.point, S2VertexModel::CLOSED);
-    if (b.is_point()) return contains_point(a, b.point, S2VertexModel::CLOSED);
-    return S2BooleanOperation::Intersects(a.edges, b.edges, models(PolygonModel::CLOSED));
-}
-
-bool is_within(const Shape& a, const Shape& b) {
-    if (b.is_point()) return a.is_point() && detail::is_same(a.point, b.point);
-    if (a.is_point())
-        return contains_point(b, a.point,
-                              b.is_polygonal() ? S2VertexModel::OPEN : S2VertexModel::CLOSED);
-    if (a.is_polygonal() && !b.is_polygonal()) return false;
-    if (!S2BooleanOperation::Contains(b.edges, a.edges, models(PolygonModel::CLOSED))) return false;
-    return !b.is_polygonal() ||
-           S2BooleanOperation::Intersects(b.edges, a.edges, models(PolygonModel::OPEN));
-}
 
 }  // namespace
 
@@ -99,18 +65,19 @@ double Geometry::distance(const Geometry& other) const {
     if (plane_ != nullptr) return detail::plane_distance(*plane_, *other.plane_);
     const Shape& a = *shape_;
     const Shape& b = *other.shape_;
+    if (detail::shapes_meet(a, b)) return 0;
     if (a.is_point() && b.is_point()) return detail::point_distance(a.position, b.position);
-    return meet(a, b) ? 0 : detail::shape_distance(a, b);
+    return detail::shape_distance(a, b);
 }
 
 bool Geometry::within(const Geometry& other) const {
     if (plane_ != nullptr) return detail::plane_within(*plane_, *other.plane_);
-    return is_within(*shape_, *other.shape_);
+    return detail::shape_within(*shape_, *other.shape_);
 }
 
 bool Geometry::intersects(const Geometry& other) const {
     if (plane_ != nullptr) return detail::plane_intersects(*plane_, *other.plane_);
-    return meet(*shape_, *other.shape_);
+    return detail::shapes_meet(*shape_, *other.shape_);
 }
 
 double Geometry::area() const {

@@ -44,9 +44,9 @@ public:
     size_t points() const { return points_; }  ///< corners, each once
     /// Along the shortest way between the two (on the Earth: metres on a geodesic); 0 if they meet.
     double distance(const Geometry& other) const;
-    /// Every point of this is in `other`, and not all of them on its border.
+    /// Every point of this is in `other`, and not all of them on its border. To within rounding.
     bool within(const Geometry& other) const;
-    /// They have a point in common; borders count.
+    /// They have a point in common; borders count. On the Earth, to within a micrometre.
     bool intersects(const Geometry& other) const;
     /// On the Earth: square metres; 0 for points and lines.
     double area() const;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +38,24 @@ inline std::string line(const std::vector<LngLat>& points) {
 inline std::string polygon(std::vector<LngLat> ring) {
     ring.push_back(ring.front());
     return R"({"type":"Polygon","coordinates":[)" + coordinates(ring) + "]}";
+}
+
+/// The point at a share of the way along an edge on the Earth (0 to 1), rounded to doubles.
+inline LngLat on_edge(LngLat a, LngLat b, double share) {
+    constexpr double kFlat = 1 - 1 / 298.257223563;
+    constexpr double kDegree = M_PI / 180;
+    const auto vector = [&](LngLat p) {
+        const double latitude = std::atan(kFlat * std::tan(p.second * kDegree));
+        return std::array<double, 3>{std::cos(latitude) * std::cos(p.first * kDegree),
+                                     std::cos(latitude) * std::sin(p.first * kDegree),
+                                     std::sin(latitude)};
+    };
+    const auto u = vector(a);
+    const auto v = vector(b);
+    std::array<double, 3> x{};
+    for (size_t i = 0; i < 3; ++i) x[i] = (1 - share) * u[i] + share * v[i];
+    return {std::atan2(x[1], x[0]) / kDegree,
+            std::atan2(x[2], kFlat * std::hypot(x[0], x[1])) / kDegree};
 }
 
 inline std::optional<Geometry> parsed(std::string_view text) {

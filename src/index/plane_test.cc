@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "index/geometry.h"
+#include "index/geometry_test_support.h"
 #include "json/parse.h"
 
 namespace orrery::index {
@@ -104,6 +106,76 @@ TEST_F(PlaneTest, Intersects) {
     EXPECT_TRUE(line("[[0,0],[2,2]]").intersects(line("[[0,2],[2,0]]")));
     EXPECT_TRUE(line("[[0,0],[2,0]]").intersects(line("[[1,0],[5,0]]"))) << "a shared stretch";
     EXPECT_FALSE(line("[[0,0],[2,0]]").intersects(line("[[0,1],[2,1]]")));
+}
+
+TEST_F(PlaneTest, WhatIsOnASlantingEdge) {
+    // None of these decimals is exact.
+    const Geometry way = line("[[0,0],[1,3]]");
+    EXPECT_TRUE(point("[0.1,0.3]").intersects(way));
+    EXPECT_TRUE(point("[0.1,0.3]").within(way));
+    EXPECT_EQ(point("[0.1,0.3]").distance(way), 0);
+    EXPECT_FALSE(point("[0.1,0.30000000001]").intersects(way));
+    EXPECT_GT(point("[0.1,0.30000000001]").distance(way), 0);
+    EXPECT_FALSE(point("[1.1,3.3]").intersects(way));
+    EXPECT_TRUE(line("[[0.1,0.3],[5,0]]").intersects(way));
+    EXPECT_TRUE(line("[[0.7,2.1],[0.1,0.3]]").within(way));
+    EXPECT_TRUE(line("[[0.1,0.3],[0.7,2.1]]").within(line("[[0,0],[0.3,0.9],[1,3]]")));
+    EXPECT_FALSE(line("[[0.1,0.3],[1.1,3.3]]").within(way));
+    const Geometry area = polygon("[[[0,0],[0.1,0.3],[0.3,0],[0,0]]]");
+    EXPECT_FALSE(line("[[0,0],[0.2,0.6]]").within(area)) << "half on its side, half beyond";
+    EXPECT_FALSE(line("[[0.01,0.03],[0.07,0.21]]").within(area)) << "on its side";
+    EXPECT_TRUE(line("[[0.01,0.03],[0.07,0.21],[0.1,0.1]]").within(area));
+    EXPECT_TRUE(polygon("[[[0.01,0.03],[0.07,0.21],[0.1,0.1],[0.01,0.03]]]").within(area));
+    const Geometry beside = polygon("[[[0.01,0.03],[0.07,0.21],[0,0.3],[0.01,0.03]]]");
+    EXPECT_TRUE(beside.intersects(area));
+    EXPECT_FALSE(beside.within(area));
+    EXPECT_EQ(beside.distance(area), 0);
+}
+
+TEST_F(PlaneTest, WhatIsOnEdgesOfAllSizes) {
+    std::mt19937_64 random(5);
+    const auto real = [&](double low, double high) {
+        return std::uniform_real_distribution<double>(low, high)(random);
+    };
+    const auto of = [&](const std::string& text) { return std::move(*parse(text)); };
+    using testing::LngLat;
+    for (int i = 0; i < 500; ++i) {
+        const double size = std::pow(10, real(-6, 6));
+        const LngLat a{real(-size, size), real(-size, size)};
+        const LngLat b{real(-size, size), real(-size, size)};
+        const auto along = [&](double share) {
+            return LngLat{a.first + share * (b.first - a.first),
+                          a.second + share * (b.second - a.second)};
+        };
+        const LngLat p = along(real(0.1, 0.5));
+        const LngLat q = along(real(0.6, 0.9));
+        const LngLat left{p.first - (b.second - a.second), p.second + (b.first - a.first)};
+        const LngLat right{p.first + (b.second - a.second), p.second - (b.first - a.first)};
+        const Geometry way = of(testing::line({a, b}));
+        const Geometry area = of(testing::polygon({a, b, left}));
+        for (const Geometry* other : {&way, &area}) {
+            EXPECT_TRUE(of(testing::point_text(p)).intersects(*other));
+            EXPECT_EQ(other->distance(of(testing::point_text(p))), 0);
+            EXPECT_TRUE(of(testing::line({p, right})).intersects(*other));
+            EXPECT_TRUE(other->intersects(of(testing::polygon({p, right, q}))));
+        }
+        EXPECT_TRUE(of(testing::point_text(p)).within(way));
+        EXPECT_TRUE(of(testing::line({q, p})).within(way));
+        EXPECT_FALSE(of(testing::point_text(p)).within(area));
+        EXPECT_FALSE(of(testing::line({q, p})).within(area));
+        EXPECT_FALSE(of(testing::line({p, q, right})).within(area));
+        const LngLat inner{(a.first + b.first + left.first) / 3,
+                           (a.second + b.second + left.second) / 3};
+        EXPECT_TRUE(of(testing::line({p, q, inner})).within(area));
+        EXPECT_TRUE(of(testing::polygon({p, q, inner})).within(area));
+        EXPECT_FALSE(of(testing::polygon({p, q, right})).within(area));
+        EXPECT_TRUE(of(testing::polygon({a, p, q, b, left})).within(area));
+        EXPECT_TRUE(area.within(of(testing::polygon({a, p, q, b, left}))));
+        if (HasFailure()) {
+            ADD_FAILURE() << testing::line({a, b}) << testing::line({p, q});
+            break;
+        }
+    }
 }
 
 /// Against a grid of points: what relations say of polygons follows from their points.

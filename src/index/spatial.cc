@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "index/detail/plane_cells.h"
+#include "index/detail/roomy_region.h"
 #include "index/detail/shape.h"
 #include "index/detail/term_format.h"
 
@@ -22,8 +23,9 @@ constexpr int kSearchCellsMax = 16;
 /// The smallest cells that are posted, about half a metre wide. A stored entry must be found again
 /// from the item, perhaps on another machine: the larger a cell is, the less a last bit matters.
 constexpr int kLevelMax = 24;
-/// Room for rounding: about a hundredth of a millimetre.
+/// Room for what touches and for rounding: about a hundredth of a millimetre.
 constexpr double kSlackAngle = 1e-12;
+static_assert(kSlackAngle > 2 * detail::kTouchAngle);
 constexpr double kSlack = 1 + 1e-9;
 
 std::string cell_term(uint64_t cell) {
@@ -51,7 +53,7 @@ std::vector<S2CellId> search_cells(const detail::Shape& shape, double metres) {
     if (shape.is_point()) {
         coverer.GetCovering(S2Cap(shape.point, radius), &cells);
     } else if (metres == 0) {
-        coverer.GetCovering(MakeS2ShapeIndexRegion(&shape.edges), &cells);  // has room of its own
+        coverer.GetCovering(detail::RoomyRegion(shape.edges, angle), &cells);
     } else {
         coverer.GetCovering(S2ShapeIndexBufferedRegion(&shape.edges, radius), &cells);
     }

@@ -159,6 +159,18 @@ TEST(SpatialEntries, Bytes) {
     EXPECT_LE(box.size(), size_t{kGeometryCellsMax});
 }
 
+TEST(SpatialEntries, AreThoseOfOtherVersions) {
+    // If this fails, S2 covers differently than it did, and indexes on disk must be made anew.
+    std::string cells;
+    for (const std::string& text :
+         {polygon({{2.1, 48.3}, {2.9, 48.2}, {2.7, 49.1}}), line({{-70.3, -33.1}, {-58.4, -34.6}}),
+          line({{103.81, 1.351}, {103.82, 1.353}}), polygon({{-1.3, 51.2}, {0.4, 51.3}, {0.1, 52}}),
+          polygon({{12.1, 41.7}, {12.3, 42.2}, {12.8, 41.6}}),  // clockwise
+          polygon({{20.11, 10.21}, {20.12, 10.21}, {20.12, 10.22}, {20.115, 10.23}})})
+        for (const std::string& term : cell_terms(geometry(text))) cells += term;
+    EXPECT_EQ(siphash(kKey, cells), 3266007269823796229U) << cells;
+}
+
 TEST(SpatialEntries, OfItems) {
     const IndexingPolicy policy =
         make_policy(R"([{"path":"/loc/*","types":["Point","Polygon"]},{"path":"/one/?"}])");
@@ -339,6 +351,69 @@ TEST_F(SpatialSearch, FindsEveryMatch) {
     // The test means something.
     EXPECT_GT(matches, pairs / 10);
     EXPECT_GT(narrowed, pairs / 10);
+}
+
+TEST_F(SpatialSearch, FindsWhatTouches) {
+    // Across the borders of cells: of faces (the meridian of 45 degrees), of halves of a face (the
+    // equator, the meridian of Greenwich) and of smaller ones.
+    const LngLat kEdges[][2] = {{{45, -20}, {45, 20}},      {{0, -3}, {0, 4}},
+                                {{-20, 0}, {30, 0}},        {{180, -10}, {180, 10}},
+                                {{12.3, 45.6}, {23.4, 48}}, {{12.3, 45.6}, {12.30001, 45.60001}}};
+    for (const auto& [a, b] : kEdges) {
+        const LngLat left{a.first - (b.second - a.second), a.second + (b.first - a.first)};
+        struct Other {
+            Geometry geometry;
+            std::vector<TermRange> touched;
+            std::vector<TermRange> near;
+        };
+        std::vector<Other> others;
+        for (const std::string& text :
+             {line({a, b}), polygon({a, b, left}), polygon({b, a, left})}) {
+            Geometry other = geometry(text);
+            auto touched = cells_near(other, 0, kEarth);
+            auto near = cells_near(other, 1e-9, kEarth);
+            others.push_back({std::move(other), std::move(touched), std::move(near)});
+        }
+        for (int i = 0; i < rounds(40); ++i) {
+            const double share = between(0, 0.9);
+            const LngLat p = testing::on_edge(a, b, share);
+            const LngLat q = testing::on_edge(a, b, share + 0.09);
+            const LngLat up{p.first + (p.first > 0 ? -1e-7 : 1e-7), p.second + 2e-7};
+            for (const std::string& text : {testing::point_text(p), line({p, q}), line({p, up}),
+                                            polygon({p, q, up}), polygon({q, p, up})}) {
+                const Geometry touching = geometry(text);
+                const auto ranges = cells_near(touching, 0, kEarth);
+                for (const Other& other : others) {
+                    EXPECT_TRUE(touching.intersects(other.geometry)) << text;
+                    EXPECT_TRUE(found(touching, other.touched)) << text;
+                    EXPECT_TRUE(found(touching, other.near)) << text;
+                    EXPECT_TRUE(found(other.geometry, ranges)) << text;
+                }
+            }
+        }
+    }
+}
+
+TEST_F(SpatialSearch, FindsWhatTouchesAcrossABorderOfCells) {
+    // Less than a micrometre apart, each in cells of its own.
+    constexpr double kNear = 3e-12;
+    for (const double border : {45.0, 0.0, -45.0, -90.0, 135.0}) {
+        const double west = border - kNear;
+        const double east = border + kNear;
+        for (const std::string& a :
+             {line({{west, 1}, {west, 2}}), polygon({{border - 1, 1}, {west, 1}, {west, 2}}),
+              line({{border - 1, 1.4}, {west, 1.5}}), testing::point_text({west, 1.5})})
+            for (const std::string& b :
+                 {testing::point_text({east, 1.5}), line({{east, 1.5}, {border + 1, 1.4}}),
+                  polygon({{east, 1.5}, {border + 1, 1}, {border + 1, 2}})}) {
+                const Geometry x = geometry(a);
+                const Geometry y = geometry(b);
+                EXPECT_TRUE(x.intersects(y)) << a << b;
+                EXPECT_TRUE(found(x, cells_near(y, 0, kEarth))) << a << b;
+                EXPECT_TRUE(found(y, cells_near(x, 0, kEarth))) << a << b;
+                EXPECT_TRUE(found(y, cells_near(x, 1e-9, kEarth))) << a << b;
+            }
+    }
 }
 
 TEST_F(SpatialSearch, Borders) {

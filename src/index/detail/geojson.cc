@@ -1,3 +1,4 @@
+#include <s2/s2closest_edge_query.h>
 #include <s2/s2lax_polygon_shape.h>
 #include <s2/s2lax_polyline_shape.h>
 #include <s2/s2loop.h>
@@ -5,6 +6,8 @@
 #include <s2/s2shapeutil_visit_crossing_edge_pairs.h>
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 #include <utility>
 
 #include "index/detail/coordinates.h"
@@ -82,6 +85,10 @@ private:
         "Two consecutive points lie on opposite sides of the Earth; the edge between them is not "
         "defined.";
 
+    static void drop_repeated_end(std::vector<S2Point>& ring) {
+        while (ring.size() > 1 && is_same(ring.front(), ring.back())) ring.pop_back();
+    }
+
     bool add_line(const std::vector<Pair>& pairs) {
         std::vector<S2Point> vertices;
         if (!to_vertices(pairs, vertices)) return false;
@@ -94,8 +101,7 @@ private:
         for (const Pair& pair : pairs) out.push_back(position_of(pair));
         std::vector<S2Point> vertices;
         if (!to_vertices(pairs, vertices)) return false;
-        while (vertices.size() > 1 && is_same(vertices.front(), vertices.back()))
-            vertices.pop_back();
+        drop_repeated_end(vertices);
         if (vertices.size() < 3) return refuse(too_few_ring_points(index));
         if (is_antipodal(vertices.front(), vertices.back())) return refuse(kAntipodal);
         is_hole_.push_back(index > 0);
@@ -103,8 +109,80 @@ private:
         return true;
     }
 
+    /// A corner that touches another ring becomes a corner of that ring, too: rings that touch
+    /// share points instead of crossing by the last bit, and those that share a stretch share
+    /// edges.
+    void share_corners() {
+        if (rings_.size() < 2) return;
+        MutableS2ShapeIndex all;
+        all.Add(std::make_unique<S2LaxPolygonShape>(rings_));
+        S2ClosestEdgeQuery query(&all);
+        query.mutable_options()->set_include_interiors(false);
+        const S1ChordAngle touch(S1Angle::Radians(kTouchAngle));
+        query.mutable_options()->set_inclusive_max_distance(touch);
+        const std::vector<std::vector<S2Point>> before = rings_;
+        std::vector<Corner> added;
+        for (size_t ring = 0; ring < before.size(); ++ring)
+            for (size_t i = 0; i < before[ring].size(); ++i) {
+                const S2Point& corner = before[ring][i];
+                S2ClosestEdgeQuery::PointTarget target(corner);
+                for (const auto& found : query.FindClosestEdges(&target)) {
+                    const auto at = all.shape(0)->chain_position(found.edge_id());
+                    const auto other = static_cast<size_t>(at.chain_id);
+                    if (other == ring) continue;
+                    const S2Shape::Edge edge = query.GetEdge(found);
+                    const bool at_start = S1ChordAngle(corner, edge.v0) <= touch;
+                    if (at_start || S1ChordAngle(corner, edge.v1) <= touch) {
+                        if (other < ring) rings_[ring][i] = at_start ? edge.v0 : edge.v1;
+                    } else {
+                        added.push_back({other,
+                                         static_cast<size_t>(at.offset),
+                                         S1ChordAngle(edge.v0, corner),
+                                         ring,
+                                         i,
+                                         {}});
+                    }
+                }
+            }
+        for (Corner& corner : added) corner.point = rings_[corner.from_ring][corner.from];
+        // From behind, so that places stay what they are.
+        std::sort(added.begin(), added.end(), [](const Corner& a, const Corner& b) {
+            return std::tie(a.ring, a.edge, a.along) > std::tie(b.ring, b.edge, b.along);
+        });
+        for (const Corner& corner : added) {
+            std::vector<S2Point>& ring = rings_[corner.ring];
+            ring.insert(ring.begin() + static_cast<ptrdiff_t>(corner.edge) + 1, corner.point);
+        }
+        for (std::vector<S2Point>& ring : rings_) {
+            ring.erase(std::unique(ring.begin(), ring.end(), is_same), ring.end());
+            drop_repeated_end(ring);
+        }
+    }
+    bool has_speck() const {
+        return std::any_of(rings_.begin(), rings_.end(),
+                           [](const auto& ring) { return ring.size() < 3; });
+    }
+
+    /// An edge that is there twice, in whatever direction. S2 ends the process when it meets some
+    /// of these in the shapes below.
+    bool has_edge_twice() const {
+        using Corner3 = std::array<double, 3>;
+        std::vector<std::pair<Corner3, Corner3>> edges;
+        for (const std::vector<S2Point>& ring : rings_)
+            for (size_t i = 0; i < ring.size(); ++i) {
+                const S2Point& a = ring[i];
+                const S2Point& b = ring[(i + 1) % ring.size()];
+                edges.push_back(std::minmax(Corner3{a.x(), a.y(), a.z()}, {b.x(), b.y(), b.z()}));
+            }
+        std::sort(edges.begin(), edges.end());
+        return std::adjacent_find(edges.begin(), edges.end()) != edges.end();
+    }
+
     /// Rings may touch in points but not cross, and every hole is inside its polygon.
     bool finish_polygons() {
+        if (has_edge_twice()) return refuse(kRingsCross);
+        share_corners();
+        if (has_speck() || has_edge_twice()) return refuse(kRingsCross);
         MutableS2ShapeIndex rings;
         rings.Add(std::make_unique<S2LaxPolygonShape>(rings_));
         S2Error error;
@@ -134,6 +212,16 @@ private:
         shape_->edges.Add(std::make_unique<S2Polygon::OwningShape>(std::move(polygon)));
         return true;
     }
+
+    /// To be put behind a corner of a ring.
+    struct Corner {
+        size_t ring;
+        size_t edge;
+        S1ChordAngle along;
+        size_t from_ring;  ///< the corner that is shared
+        size_t from;
+        S2Point point;
+    };
 
     std::string& reason_;
     std::unique_ptr<Shape> shape_;

@@ -22,6 +22,27 @@ double point_to_segment(const PlanePoint& p, const Segment& s) {
     return point_to_point(p, {s.a.x + along * dx, s.a.y + along * dy});
 }
 
+/// Relative to the coordinates: those of a point that is meant to be on a slanting edge are
+/// rounded. A tenth of the room that searches by cells have.
+constexpr double kTouch = 1e-13;
+
+bool touches(const Segment& s, const PlanePoint& p) {
+    const double room =
+        kTouch * std::max({std::abs(s.a.x), std::abs(s.a.y), std::abs(s.b.x), std::abs(s.b.y)});
+    if (p.x < s.min_x() - room || p.x > s.max_x() + room || p.y < s.min_y() - room ||
+        p.y > s.max_y() + room)
+        return false;
+    return on_segment(s, p) || point_to_segment(p, s) <= room;
+}
+bool touches(const std::vector<Segment>& segments, const PlanePoint& p) {
+    return std::any_of(segments.begin(), segments.end(),
+                       [&](const Segment& s) { return touches(s, p); });
+}
+bool touch(const Segment& s, const Segment& t) {
+    return segments_meet(s, t) || touches(s, t.a) || touches(s, t.b) || touches(t, s.a) ||
+           touches(t, s.b);
+}
+
 void append_ring(const PlaneRing& ring, std::vector<Segment>& out) {
     for (size_t i = 0; i < ring.size(); ++i) out.push_back({ring[i], ring[(i + 1) % ring.size()]});
 }
@@ -37,16 +58,20 @@ std::vector<Segment> segments_of(const PlaneShape& shape) {
 
 Place place_in(const PlanePoint& p, const PlaneShape& shape) {
     Place best = Place::kOutside;
-    for (const auto& polygon : shape.polygons) best = std::max(best, place_in_polygon(p, polygon));
+    for (const auto& polygon : shape.polygons) {
+        for (const PlaneRing& ring : polygon)
+            for (size_t i = 0; i < ring.size(); ++i)
+                if (touches(Segment{ring[i], ring[(i + 1) % ring.size()]}, p))
+                    return Place::kBorder;
+        best = std::max(best, place_in_polygon(p, polygon));
+    }
     return best;
 }
 
 bool covers_point(const PlaneShape& shape, const PlanePoint& p) {
     if (shape.is_point()) return shape.point == p;
     if (shape.is_polygonal()) return place_in(p, shape) != Place::kOutside;
-    const auto segments = segments_of(shape);
-    return std::any_of(segments.begin(), segments.end(),
-                       [&](const Segment& s) { return on_segment(s, p); });
+    return touches(segments_of(shape), p);
 }
 
 PlanePoint any_vertex(const PlaneShape& shape) {
@@ -86,7 +111,7 @@ PlanePoint inner_point(const std::vector<PlaneRing>& rings) {
 
 /// How far along `s` (0 to 1) it meets `t`; both ends of a shared stretch.
 void add_meetings(const Segment& s, const Segment& t, std::vector<double>& out) {
-    if (!segments_meet(s, t)) return;
+    if (!touch(s, t)) return;
     const auto along = [&](const PlanePoint& p) {
         const double dx = s.b.x - s.a.x;
         const double dy = s.b.y - s.a.y;
@@ -95,9 +120,9 @@ void add_meetings(const Segment& s, const Segment& t, std::vector<double>& out) 
     };
     const long double t_a = turn(s.a, s.b, t.a);
     const long double t_b = turn(s.a, s.b, t.b);
-    if (t_a == 0 && in_box(s, t.a)) along(t.a);
-    if (t_b == 0 && in_box(s, t.b)) along(t.b);
-    if (sign(t_a) * sign(t_b) < 0) {
+    if (touches(s, t.a)) along(t.a);
+    if (touches(s, t.b)) along(t.b);
+    if (sign(t_a) * sign(t_b) < 0 && segments_meet(s, t)) {
         const auto share = static_cast<double>(t_a / (t_a - t_b));
         along({t.a.x + share * (t.b.x - t.a.x), t.a.y + share * (t.b.y - t.a.y)});
     }
@@ -119,17 +144,10 @@ bool each_piece(const Segment& s, const std::vector<Segment>& cutters, const Use
     return true;
 }
 
-/// Rounding moves the middle of a stretch along a border off it by a trifle.
-bool near_border(const PlanePoint& p, const std::vector<Segment>& segments) {
-    const double size = std::max({1.0, std::abs(p.x), std::abs(p.y)});
-    return std::any_of(segments.begin(), segments.end(),
-                       [&](const Segment& s) { return point_to_segment(p, s) <= size * 1e-12; });
-}
-
 bool line_within_line(const PlaneShape& a, const PlaneShape& b) {
     const auto borders = segments_of(b);
     for (const Segment& s : segments_of(a))
-        if (!each_piece(s, borders, [&](const PlanePoint& p) { return near_border(p, borders); }))
+        if (!each_piece(s, borders, [&](const PlanePoint& p) { return touches(borders, p); }))
             return false;
     return true;
 }
@@ -138,7 +156,7 @@ bool edges_within_area(const PlaneShape& a, const PlaneShape& b, bool& touches_i
     const auto borders = segments_of(b);
     for (const Segment& s : segments_of(a))
         if (!each_piece(s, borders, [&](const PlanePoint& p) {
-                if (near_border(p, borders)) return true;
+                if (touches(borders, p)) return true;
                 const Place place = place_in(p, b);
                 touches_inside = touches_inside || place == Place::kInside;
                 return place != Place::kOutside;
@@ -155,7 +173,7 @@ bool area_within_area(const PlaneShape& a, const PlaneShape& b) {
     // shape share no stretch.
     for (const Segment& s : segments_of(b))
         if (!each_piece(s, borders_a, [&](const PlanePoint& p) {
-                return near_border(p, borders_a) || place_in(p, a) != Place::kInside;
+                return touches(borders_a, p) || place_in(p, a) != Place::kInside;
             }))
             return false;
     return std::all_of(a.polygons.begin(), a.polygons.end(), [&](const auto& polygon) {
@@ -185,7 +203,7 @@ bool plane_intersects(const PlaneShape& a, const PlaneShape& b) {
     const auto edges = segments_of(b);
     for (const Segment& s : segments_of(a))
         for (const Segment& t : edges)
-            if (segments_meet(s, t)) return true;
+            if (touch(s, t)) return true;
     return false;
 }
 

@@ -30,6 +30,11 @@ Position from_sphere(const S2Point& point);
 inline constexpr double kMetresMax = 6378137.0;                             ///< equator
 inline constexpr double kMetresMin = kMetresMax * (1 - 1 / 298.257223563);  ///< pole
 
+/// What is nearer than this touches. Positions that are meant to be one differ by nanometres: the
+/// last bit of a longitude is 3 nm, and putting it on the sphere rounds a few times more.
+inline constexpr double kTouchMetres = 1e-6;
+inline constexpr double kTouchAngle = kTouchMetres / kMetresMax;
+
 /// Immutable once made; the edge index is built, so that threads may share it.
 struct Shape {
     GeometryType type = GeometryType::kPoint;
@@ -44,6 +49,10 @@ struct Shape {
 
 /// Reads and validates GeoJSON; null with a reason.
 std::unique_ptr<const Shape> read_shape(const json::Value& geojson, std::string& reason);
+
+/// What geometry.h says of intersects() and within().
+bool shapes_meet(const Shape& a, const Shape& b);
+bool shape_within(const Shape& a, const Shape& b);
 
 /// Lengths and areas on the ellipsoid, in metres.
 double point_distance(const Position& a, const Position& b);
