@@ -211,7 +211,124 @@ TEST_P(CompositeWalks, FiltersReadNoMoreThanTheyShow) {
     EXPECT_TRUE(outcome.composites.empty());
 }
 
+/// The direction of a member means nothing to a filter.
+class DescendingMember : public ::testing::TestWithParam<std::string> {
+protected:
+    DescendingMember() {
+        QueryContainerSpec spec;
+        spec.indexing_policy = R"({"compositeIndexes":[)" + GetParam() + "]}";
+        container_ = QueryContainer::create(engine_, spec);
+        CHECK(container_.has_value());
+        const std::string longer(300, 'x');  // than what a term holds
+        const std::vector<std::string> values = {"",
+                                                 ",\"r\":null",
+                                                 ",\"r\":true",
+                                                 ",\"r\":false",
+                                                 ",\"r\":\"\"",
+                                                 ",\"r\":[1]",
+                                                 ",\"r\":{}",
+                                                 R"(,"r":"a")",
+                                                 R"(,"r":"ab")",
+                                                 R"(,"r":"a\u0000b")",
+                                                 R"(,"r":")" + longer + '"',
+                                                 R"(,"r":")" + longer + R"(y")"};
+        for (int i = 0; i < 400; ++i) {
+            const std::string r = i % 3 == 0 ? values[static_cast<size_t>(i / 3) % values.size()]
+                                             : ",\"r\":" + std::to_string(i % 61 - 30);
+            EXPECT_TRUE(container_->upsert(R"({"id":")" + std::to_string(i) + R"(","pk":"p)" +
+                                           std::to_string(i % 5) + R"(","kind":)" +
+                                           std::to_string(i % 2) + r + "}"));
+        }
+    }
+    ~DescendingMember() override { container_->drop(); }
+
+    TestEngine engine_;
+    std::optional<QueryContainer> container_;
+};
+
+TEST_P(DescendingMember, ServesRanges) {
+    const std::string longer(300, 'x');
+    const std::vector<std::string> ranges = {"c.r > 5",
+                                             "c.r >= 5",
+                                             "c.r < -29",
+                                             "c.r <= -29",
+                                             "c.r BETWEEN -2 AND 2",
+                                             "(c.r < -25 OR c.r > 25)",
+                                             "c.r IN (1, -7, 'a', null)",
+                                             "c.r != 3",
+                                             "c.r > 'a'",
+                                             "c.r >= 'a'",
+                                             "c.r <= 'ab'",
+                                             "c.r > '" + longer + "'",
+                                             "c.r <= '" + longer + "'",
+                                             "STARTSWITH(c.r, 'a')",
+                                             "STARTSWITH(c.r, 'x')",
+                                             "IS_STRING(c.r)",
+                                             "IS_BOOL(c.r)",
+                                             "IS_NUMBER(c.r)",
+                                             "IS_DEFINED(c.r)",
+                                             "c.r >= false"};
+    for (const std::string& range : ranges) {
+        for (const std::string shape : {"SELECT VALUE c.id", "SELECT VALUE COUNT(1)"}) {
+            const std::string text = shape + " FROM c WHERE c.kind = 1 AND " + range;
+            QueryOptions options;
+            options.use_index = false;
+            QueryOutcome scanned = container_->query(text, options);
+            ASSERT_FALSE(scanned.error.has_value()) << text << ": " << *scanned.error;
+            std::sort(scanned.rows.begin(), scanned.rows.end());
+            EXPECT_FALSE(scanned.rows.empty()) << text;
+            options.use_index = true;
+            for (const uint32_t page_rows : {testing_support::kUnlimitedPage, 3U}) {
+                options.page_rows = page_rows;
+                QueryOutcome found = container_->query(text, options);
+                ASSERT_FALSE(found.error.has_value()) << text << ": " << *found.error;
+                std::sort(found.rows.begin(), found.rows.end());
+                EXPECT_EQ(found.rows, scanned.rows) << text;
+                EXPECT_EQ(found.composites.size(), 1U) << text;
+            }
+        }
+    }
+}
+
+TEST_P(DescendingMember, NarrowsTheWalkOfAnOrder) {
+    const bool three = GetParam().find("/id") != std::string::npos;
+    const std::vector<std::string> orders = {
+        three ? "c.kind, c.r DESC, c.id" : "c.kind, c.r DESC",
+        three ? "c.kind DESC, c.r, c.id DESC" : "c.kind DESC, c.r"};
+    for (const std::string& order : orders) {
+        for (const std::string range :
+             {"c.r > 5", "c.r <= -20", "(c.r < -25 OR c.r > 25)", "c.r >= 'a'", "IS_NUMBER(c.r)"}) {
+            const std::string text =
+                "SELECT VALUE [c.kind, c.r, c.id] FROM c WHERE c.kind = 1 AND " + range +
+                " ORDER BY " + order;
+            QueryOptions options;
+            options.use_index = false;
+            const QueryOutcome sorted = container_->query(text, options);
+            ASSERT_FALSE(sorted.error.has_value()) << text << ": " << *sorted.error;
+            EXPECT_FALSE(sorted.rows.empty()) << text;
+            options.use_index = true;
+            for (const uint32_t page_rows : {testing_support::kUnlimitedPage, 3U}) {
+                options.page_rows = page_rows;
+                EXPECT_EQ(container_->query(text, options).rows, sorted.rows) << text;
+            }
+        }
+    }
+}
+
+/// Entries of other values are not read.
+TEST_P(DescendingMember, ReadsNoMoreThanItShows) {
+    const QueryOutcome outcome =
+        container_->query("SELECT * FROM c WHERE c.kind = 1 AND c.r > 25", QueryOptions{});
+    EXPECT_FALSE(outcome.rows.empty());
+    EXPECT_EQ(outcome.candidates, outcome.rows.size());
+    EXPECT_EQ(outcome.loaded, outcome.rows.size());
+}
+
 INSTANTIATE_TEST_SUITE_P(Partitions, CompositeWalks, ::testing::Bool());
+INSTANTIATE_TEST_SUITE_P(
+    Forms, DescendingMember,
+    ::testing::Values(R"([{"path":"/kind"},{"path":"/r","order":"descending"}])",
+                      R"([{"path":"/kind"},{"path":"/r","order":"descending"},{"path":"/id"}])"));
 
 }  // namespace
 }  // namespace orrery::engine

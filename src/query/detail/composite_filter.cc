@@ -26,6 +26,15 @@ std::optional<size_t> find_conjunct(const Filter& filter, const Member& member, 
     return found;
 }
 
+/// The entries behind `prefix` whose next member is in `range`. No term is the beginning of another
+/// term or of a bound, so that inverted, what is not below `begin` is what is below the end of
+/// everything that begins like it.
+index::TermRange behind(const std::string& prefix, const index::TermRange& range, bool descending) {
+    if (!descending) return {prefix + range.begin, prefix + range.end, false};
+    return {prefix_successor(prefix + inverted(range.end)),
+            prefix_successor(prefix + inverted(range.begin)), false};
+}
+
 bool is_path_of(const Member& member, const json::MemberPath& path) {
     return std::equal(
         member.steps.begin(), member.steps.end(), path.begin(), path.end(),
@@ -49,12 +58,13 @@ CompositeReach reach_of(const Filter& filter, const index::CompositeIndex& compo
     }
     const bool more = reach.fixed < members.size();
     std::optional<size_t> range;
-    if (more && !members[reach.fixed].descending)
-        range = find_conjunct(filter, members[reach.fixed], false);
+    if (more) range = find_conjunct(filter, members[reach.fixed], false);
     if (range) {
+        const bool descending = members[reach.fixed].descending;
         reach.conjuncts.push_back(*range);
         for (const index::TermRange& one : filter.conjuncts[*range].condition->ranges)
-            reach.ranges.push_back({prefix + one.begin, prefix + one.end, false});
+            reach.ranges.push_back(behind(prefix, one, descending));
+        if (descending) std::reverse(reach.ranges.begin(), reach.ranges.end());
     } else {
         reach.ranges = {
             {prefix, prefix.empty() ? std::string(1, '\xFF') : prefix_successor(prefix), !more}};

@@ -33,6 +33,19 @@ void note_paths(const Condition& condition, std::vector<std::string>& out) {
         add_once(out, metric_path(condition.path) + (condition.spatial ? "/*" : "/?"));
 }
 
+/// Whether the policy has a composite index of these filters, in any order, with `order` behind
+/// them. Another one would not serve more: the query must name the filters' paths in its ORDER BY.
+bool has_for_order(const index::IndexingPolicy& policy, const std::vector<IndexPathSteps>& filters,
+                   const IndexPathSteps& order) {
+    return std::any_of(policy.composites.begin(), policy.composites.end(), [&](const auto& one) {
+        const auto& members = one.members;
+        if (members.size() != filters.size() + 1 || members.back().steps != order) return false;
+        return std::all_of(members.begin(), members.end() - 1, [&](const auto& member) {
+            return std::find(filters.begin(), filters.end(), member.steps) != filters.end();
+        });
+    });
+}
+
 }  // namespace
 
 /// A composite index that would answer several filters, or filters and the order, in one walk.
@@ -44,10 +57,14 @@ void PageRun::note_potential_composite() {
     if (points || (!ordered && !filter_.composites.empty())) return;
     if (filter_.conjuncts.size() + (ordered ? 1 : 0) < 2) return;
     std::vector<std::string> members;
-    for (const Condition* condition : composite_candidates(filter_, ordered))
-        if (condition->path != order_.steps)
-            members.push_back(metric_path(condition->path) + " ASC");
+    std::vector<IndexPathSteps> filters;
+    for (const Condition* condition : composite_candidates(filter_, ordered)) {
+        if (condition->path == order_.steps) continue;
+        members.push_back(metric_path(condition->path) + " ASC");
+        filters.push_back(condition->path);
+    }
     if (members.size() < (ordered ? 1U : 2U)) return;
+    if (ordered && has_for_order(request_.settings->indexing, filters, order_.steps)) return;
     if (ordered)
         members.push_back(metric_path(order_.steps) + (order_.backward ? " DESC" : " ASC"));
     use.potential_composite.push_back(std::move(members));

@@ -1,6 +1,7 @@
-"""W110–W118: what a query tells about itself, its tokens, and orders that no index serves."""
+"""W110–W118, W138–W141: what a query tells about itself, its tokens, and orders that no index serves."""
 import base64
 import json
+import time
 import urllib.parse
 
 import pytest
@@ -71,6 +72,36 @@ def test_W118_composite_indexes_that_would_serve_a_filter(filled, where, potenti
     assert answer.status == 200 and answer.json["_count"] > 0
     told = json.loads(urllib.parse.unquote(answer.headers["x-ms-cosmos-index-utilization"]))
     assert [one["IndexSpecs"] for one in told["PotentialIndexes"]["CompositeIndexes"]] == potential
+
+
+def composites(answer):
+    told = json.loads(urllib.parse.unquote(answer.headers["x-ms-cosmos-index-utilization"]))
+    return [[one["IndexSpecs"] for one in told[kind]["CompositeIndexes"]] for kind in ("UtilizedIndexes", "PotentialIndexes")]
+
+
+@pytest.mark.parametrize("where", ["c.team = 't1' AND c.n > 30", "c.team = 't1' AND c.n BETWEEN 10 AND 20", "c.n <= 9 AND c.team = 't0'"])
+def test_W140_a_composite_index_serves_a_range_in_either_direction(filled, where):
+    asked = {"x-ms-cosmos-populateindexmetrics-V2": "true", "x-orrery-explain": "true"}
+    answer = ask(filled, f"SELECT VALUE c.n FROM c WHERE {where}", asked)
+    bounds = {"c.team = 't1' AND c.n > 30": range(31, 60), "c.team = 't1' AND c.n BETWEEN 10 AND 20": range(10, 21)}.get(where, range(0, 10))
+    team = 0 if "t0" in where else 1
+    assert sorted(answer.json["Documents"]) == [n for n in bounds if n % 3 == team]
+    assert composites(answer) == [[["/team ASC", "/n DESC"]], []]
+
+
+def test_W141_advice_that_was_followed_is_not_given_again(filled):
+    text, asked = "SELECT * FROM c WHERE c.pk = 'p7' AND c.n > 3 ORDER BY c.text", {"x-ms-cosmos-populateindexmetrics-V2": "true"}
+    assert composites(ask(filled, text, asked)) == [[], [["/pk ASC", "/text ASC"]]]
+    body = {key: value for key, value in send("GET", filled.path).json.items() if not key.startswith("_")}
+    body["indexingPolicy"]["compositeIndexes"].append([{"path": "/pk"}, {"path": "/text"}])
+    assert send("PUT", filled.path, body).status == 200
+    while send("GET", filled.path, headers={"x-ms-documentdb-populatequotainfo": "true"}).headers["x-ms-documentdb-collection-index-transformation-progress"] != "100":
+        time.sleep(0.02)
+    assert composites(ask(filled, text, asked)) == [[], []]
+    # It serves the order that names the filter's path, too.
+    rows = ask(filled, text, asked).json["Documents"]
+    answer = ask(filled, text.replace("ORDER BY c.text", "ORDER BY c.pk, c.text"), asked)
+    assert composites(answer) == [[["/pk ASC", "/text ASC"]], []] and answer.json["Documents"] == rows
 
 
 @pytest.mark.parametrize("text,access,on", [
