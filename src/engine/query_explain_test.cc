@@ -273,5 +273,27 @@ TEST_F(ExplainTest, IndexesAreThoseOfALargeContainer) {
               Paths{"/team/?"});
 }
 
+TEST_F(ExplainTest, ACompositeIndexThatIsAdvisedCanBeMade) {
+    const QueryContainer container = make();
+    std::vector<std::string> members;
+    std::vector<std::string> paths;
+    std::string filter;
+    for (int i = 0; i < 20; ++i) {
+        const std::string name = "p" + std::to_string(i);
+        if (i < 8) members.push_back("/" + name + " ASC");
+        paths.push_back("/" + name + "/?");
+        // Each path twice: it is named once.
+        filter += (filter.empty() ? "c." : " AND c.") + name + " = 1 AND c." + name + " = 1";
+    }
+    const auto filtered = ask(container, "SELECT * FROM c WHERE " + filter);
+    EXPECT_EQ(filtered.page.index_use.utilized, paths);
+    ASSERT_EQ(filtered.page.index_use.potential_composite.size(), 1U);
+    EXPECT_EQ(filtered.page.index_use.potential_composite[0], members) << "at most 8 paths";
+    const auto sorted = ask(container, "SELECT * FROM c WHERE " + filter + " ORDER BY c.n");
+    members.back() = "/n ASC";
+    ASSERT_EQ(sorted.page.index_use.potential_composite.size(), 1U);
+    EXPECT_EQ(sorted.page.index_use.potential_composite[0], members);
+}
+
 }  // namespace
 }  // namespace orrery::engine

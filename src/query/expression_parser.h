@@ -21,6 +21,8 @@ protected:
     const Expr* atom();
     /// ( [ expr { , expr } ] ), after a name. ALL, FIRST and LAST take a subquery instead.
     const Expr* call(const Token& name);
+    /// udf.name( [ expr { , expr } ] )
+    const Expr* udf_call();
 
     // A stack shared by all levels of the recursion; each level takes what it pushed.
     std::vector<const Expr*> exprs_;
@@ -45,7 +47,6 @@ private:
     const Expr* unexpected_at(const Token& token);
     const Expr* named(ExprKind kind);
     const Expr* subquery(ExprKind kind, const Token& keyword);
-    const Expr* udf_call();
     /// Pushes a possibly empty list on exprs_ and consumes `close`.
     bool expressions_until(Tok close);
     const Expr* array();

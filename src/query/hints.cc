@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "base/encoding.h"
 #include "base/limits.h"
@@ -194,13 +195,13 @@ bool is_off(const index::IndexingPolicy& policy) {
 
 std::string composite_index(const index::IndexingPolicy& policy,
                             const std::vector<OrderKey>& keys) {
-    for (size_t i = 0; i < keys.size(); ++i) {
-        if (index::is_never_indexed(keys[i].steps)) return std::string(kSystemKey);
-        for (size_t j = 0; j < i; ++j)
-            if (keys[j].steps == keys[i].steps)
-                return fmt::format(
-                    "ORDER BY names {} twice, and the second time changes nothing: leave it out.",
-                    keys[i].path);
+    std::set<std::string_view> paths;
+    for (const OrderKey& key : keys) {
+        if (index::is_never_indexed(key.steps)) return std::string(kSystemKey);
+        if (!paths.insert(key.path).second)
+            return fmt::format(
+                "ORDER BY names {} twice, and the second time changes nothing: leave it out.",
+                key.path);
     }
     if (keys.size() > orrery::limits::kCompositePathsMax)
         return fmt::format("A composite index has at most {} paths: sort by fewer.",

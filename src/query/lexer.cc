@@ -7,6 +7,7 @@
 
 #include "query/choices.h"
 #include "query/number.h"
+#include "query/text.h"
 
 namespace orrery::query {
 namespace {
@@ -59,13 +60,28 @@ constexpr bool is_digit(char c) {
 constexpr bool is_hex(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
-/// Every byte of a multi-byte character counts as a letter: names may use any alphabet.
-constexpr bool is_name_start(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
+constexpr bool is_ascii_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
-constexpr bool is_name_part(char c) {
-    return is_name_start(c) || is_digit(c);
+
+/// Blanks and marks that nobody sees, as texts copied from pages have them. In a name they would
+/// make it another one without a trace.
+bool is_invisible(char32_t c) {
+    return is_white_space(c) || (c >= 0x80 && c < 0xA0) || c == 0xAD || c == 0x200B ||
+           c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
+           (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+}
+
+/// The bytes of the letter that begins at text[at]; 0: none does. Names may use any alphabet, so
+/// that every character beyond ASCII that can be seen counts as a letter.
+size_t letter_bytes(std::string_view text, size_t at) {
+    if (at >= text.size()) return 0;
+    if (static_cast<unsigned char>(text[at]) < 0x80) return is_ascii_letter(text[at]) ? 1 : 0;
+    size_t end = at;
+    return is_invisible(next_code_point(text, end)) ? 0 : end - at;
+}
+size_t name_part_bytes(std::string_view text, size_t at) {
+    return at < text.size() && is_digit(text[at]) ? 1 : letter_bytes(text, at);
 }
 constexpr char to_upper(char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -146,20 +162,28 @@ Token Lexer::next() {
     const size_t start = at_;
     if (at_ >= text_.size()) return make(Tok::kEnd, start);
     const char c = text_[at_];
-    if (is_name_start(c)) return word(start);
+    if (letter_bytes(text_, at_) > 0) return word(start);
     if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1])))
         return number(start);
     if (c == '"' || c == '\'') return string(start);
-    if (c == '@' && at_ + 1 < text_.size() && is_name_start(text_[at_ + 1])) {
+    if (c == '@' && letter_bytes(text_, at_ + 1) > 0) {
         ++at_;
-        while (at_ < text_.size() && is_name_part(text_[at_])) ++at_;
+        skip_name();
         return make(Tok::kParameter, start);
+    }
+    if (static_cast<unsigned char>(c) >= 0x80) {
+        next_code_point(text_, at_);
+        return make(Tok::kError, start);
     }
     return punctuation(start);
 }
 
+void Lexer::skip_name() {
+    while (const size_t bytes = name_part_bytes(text_, at_)) at_ += bytes;
+}
+
 Token Lexer::word(size_t start) {
-    while (at_ < text_.size() && is_name_part(text_[at_])) ++at_;
+    skip_name();
     return make(keyword_of(text_.substr(start, at_ - start)), start);
 }
 
@@ -186,9 +210,9 @@ Token Lexer::number(size_t start) {
         }
     }
     // A name may not start with a digit, so nothing that looks like one may follow.
-    while (at_ < text_.size() && is_name_part(text_[at_])) {
+    if (name_part_bytes(text_, at_) > 0) {
         well_formed = false;
-        ++at_;
+        skip_name();
     }
     Token token = make(well_formed ? Tok::kNumber : Tok::kError, start);
     if (well_formed) token.value = number_from_text(token.text);
@@ -350,10 +374,10 @@ Token Lexer::punctuation(size_t start) {
 }
 
 bool is_plain_identifier(std::string_view name) {
-    if (name.empty() || !is_name_start(name[0])) return false;
-    for (const char c : name)
-        if (!is_name_part(c)) return false;
-    return keyword_of(name) == Tok::kIdentifier;
+    if (letter_bytes(name, 0) == 0) return false;
+    size_t at = 0;
+    while (const size_t bytes = name_part_bytes(name, at)) at += bytes;
+    return at == name.size() && keyword_of(name) == Tok::kIdentifier;
 }
 
 }  // namespace orrery::query

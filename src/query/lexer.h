@@ -97,6 +97,7 @@ public:
 
 private:
     void skip_blanks();
+    void skip_name();
     Token make(Tok kind, size_t start) const;
     Token number(size_t start);
     Token string(size_t start);

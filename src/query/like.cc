@@ -4,9 +4,49 @@
 #include "query/text.h"
 
 namespace orrery::query {
+namespace {
+
+/// Tells which brackets begin a set that is closed. The places that were passed on the way to the
+/// end of the pattern are remembered: thousands of open brackets do not each read all that follows.
+class OpenBrackets {
+public:
+    OpenBrackets(const std::u32string& pattern, char32_t escape)
+        : pattern_(pattern), escape_(escape) {}
+
+    /// As LikePattern::add_set reads on from pattern[at] == '['.
+    bool is_closed(size_t at) {
+        size_t i = at + 1;
+        if (i < pattern_.size() && pattern_[i] == U'^') ++i;
+        passed_.clear();
+        for (bool first = true; i < pattern_.size(); first = false, ++i) {
+            if (!first && pattern_[i] == U']') return true;
+            if (first && pattern_[i] == U']' && pattern_.find(U']', i + 1) == pattern_.npos)
+                return true;  // "[]"
+            if (!first) {
+                if (!unclosed_.empty() && unclosed_[i]) break;
+                passed_.push_back(i);
+            }
+            if (escape_ != 0 && pattern_[i] == escape_ && i + 1 < pattern_.size()) ++i;
+            if (i + 2 < pattern_.size() && pattern_[i + 1] == U'-' && pattern_[i + 2] != U']')
+                i += 2;
+        }
+        unclosed_.resize(pattern_.size());
+        for (const size_t place : passed_) unclosed_[place] = true;
+        return false;
+    }
+
+private:
+    const std::u32string& pattern_;
+    const char32_t escape_;
+    std::vector<bool> unclosed_;
+    std::vector<size_t> passed_;
+};
+
+}  // namespace
 
 LikePattern::LikePattern(std::string_view pattern, char32_t escape) {
     const std::u32string p = decode_utf8(pattern);
+    OpenBrackets brackets(p, escape);
     for (size_t i = 0; i < p.size(); ++i) {
         if (escape != 0 && p[i] == escape && i + 1 < p.size()) {
             tokens_.push_back({Kind::kCharacter, false, p[++i], {}});
@@ -15,7 +55,7 @@ LikePattern::LikePattern(std::string_view pattern, char32_t escape) {
                 tokens_.push_back({Kind::kAnyRun, false, 0, {}});
         } else if (p[i] == U'_') {
             tokens_.push_back({Kind::kAnyOne, false, 0, {}});
-        } else if (p[i] == U'[') {
+        } else if (p[i] == U'[' && brackets.is_closed(i)) {
             i = add_set(p, i, escape);
         } else {
             tokens_.push_back({Kind::kCharacter, false, p[i], {}});
@@ -24,8 +64,8 @@ LikePattern::LikePattern(std::string_view pattern, char32_t escape) {
     find_shape();
 }
 
-/// Reads a set at pattern[at] == '['; returns the index of its last character. A set that is never
-/// closed is a literal bracket.
+/// Reads the set that begins at pattern[at] == '[' and is closed; returns the index of its last
+/// character.
 size_t LikePattern::add_set(const std::u32string& pattern, size_t at, char32_t escape) {
     Token token{Kind::kSet, false, 0, {}};
     size_t i = at + 1;
@@ -47,10 +87,6 @@ size_t LikePattern::add_set(const std::u32string& pattern, size_t at, char32_t e
             i += 2;
         }
         token.spans.push_back({low, high});
-    }
-    if (i >= pattern.size() || pattern[i] != U']') {
-        tokens_.push_back({Kind::kCharacter, false, U'[', {}});
-        return at;
     }
     if (!token.negated && token.spans.size() == 1 && token.spans[0].low == token.spans[0].high) {
         tokens_.push_back({Kind::kCharacter, false, token.spans[0].low, {}});

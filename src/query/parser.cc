@@ -169,6 +169,7 @@ private:
     /// What may follow IN in FROM.
     bool collection(ast::Source& s) {
         if (at(Tok::kOpenParen)) return (s.query = parenthesised_query()) != nullptr;
+        if (at(Tok::kUdf)) return (s.collection = udf_call()) != nullptr;
         if (!at(Tok::kIdentifier)) return unexpected() != nullptr;
         const Token name = token_;
         advance();

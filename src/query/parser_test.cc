@@ -91,6 +91,8 @@ TEST(Parser, ClausesPrintInOrder) {
               "SELECT c.a AS x, COUNT(1) FROM c GROUP BY c.a, UPPER(c.b)");
     EXPECT_EQ(canonical("SELECT * FROM kv IN OBJECTTOARRAY(c.m)"),
               "SELECT * FROM kv IN OBJECTTOARRAY(c.m)");
+    EXPECT_EQ(canonical("SELECT VALUE x FROM c JOIN x IN udf.parts(c.m, 1)"),
+              "SELECT VALUE x FROM c JOIN x IN udf.parts(c.m, 1)");
     EXPECT_EQ(canonical("SELECT * FROM (SELECT VALUE 1) r JOIN (SELECT 2)"),
               "SELECT * FROM (SELECT VALUE 1) AS r JOIN (SELECT 2)");
     EXPECT_EQ(canonical("SELECT * ORDER BY RANK RRF(f(c.a), f(c.b)) DESC"),

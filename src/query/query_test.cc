@@ -205,10 +205,14 @@ TEST_F(QueryTest, OneTextMeansAnotherThingInAPlane) {
 
 class Doubler final : public UdfHost {
 public:
-    Result<Value> call(std::string_view name, std::span<const Value> args, json::Arena&) override {
-        if (name != "twice") return errors::bad_request("no such function");
+    Result<Value> call(std::string_view name, std::span<const Value> args,
+                       json::Arena& arena) override {
+        if (name != "twice" && name != "both") return errors::bad_request("no such function");
         if (args.empty() || !args[0].is_number()) return Value();
-        return Value::number(args[0].as_double() * 2);
+        const Value twice = Value::number(args[0].as_double() * 2);
+        if (name == "twice") return twice;
+        const Value both[] = {args[0], twice};
+        return Value::array(arena.copy(std::span<const Value>(both)));
     }
 };
 
@@ -218,6 +222,12 @@ TEST_F(QueryTest, UserDefinedFunctions) {
     EXPECT_EQ(
         run("SELECT VALUE udf.twice(c.a) FROM c", R"([{"a":4},{"a":"x"},{"a":1.5}])", environment),
         "[8,3]");
+    EXPECT_EQ(run("SELECT VALUE x FROM x IN udf.both(c.a)", R"([{"a":4},{"a":"x"},{"a":1}])",
+                  environment),
+              "[4,8,1,2]");
+    EXPECT_EQ(run("SELECT VALUE [c.a, x] FROM c JOIN x IN udf.both(c.a) WHERE x > 2",
+                  R"([{"a":4},{"a":"x"},{"a":1.5}])", environment),
+              "[[4,4],[4,8],[1.5,3]]");
     EXPECT_EQ(run("SELECT VALUE udf.other(1)", "[]", environment), "no such function");
     EXPECT_NE(run("SELECT VALUE udf.twice(1)").find("does not exist"), std::string::npos);
 }

@@ -174,6 +174,20 @@ private:
         return false;
     }
 
+    /// Expressions, found again in a time that does not depend on how many there are.
+    class ExprSet {
+    public:
+        void add(const Expr& e) { by_fingerprint_.emplace(ast::fingerprint(e), &e); }
+        bool contains(const Expr& e) const {
+            const auto [from, to] = by_fingerprint_.equal_range(ast::fingerprint(e));
+            return std::any_of(from, to,
+                               [&](const auto& entry) { return ast::same(*entry.second, e); });
+        }
+
+    private:
+        std::unordered_multimap<uint64_t, const Expr*> by_fingerprint_;
+    };
+
     /// Whether the selected values are the leading sort keys, whatever their sequence: then equal
     /// rows follow each other and a client needs to remember one row only.
     bool equal_rows_are_neighbours() const {
@@ -181,17 +195,15 @@ private:
         if (syntax_.value != nullptr) selected.push_back(syntax_.value);
         for (const ast::SelectItem& item : syntax_.items) selected.push_back(item.expr);
         if (selected.empty()) return false;
-        const auto contains = [](const auto& list, const Expr& e) {
-            return std::any_of(list.begin(), list.end(),
-                               [&](const Expr* other) { return ast::same(*other, e); });
-        };
-        std::vector<const Expr*> leading;
+        ExprSet wanted;
+        for (const Expr* e : selected) wanted.add(*e);
+        ExprSet leading;
         for (const ast::OrderItem& item : syntax_.order_by) {
-            if (!contains(selected, *item.expr)) break;
-            leading.push_back(item.expr);
+            if (!wanted.contains(*item.expr)) break;
+            leading.add(*item.expr);
         }
         return std::all_of(selected.begin(), selected.end(),
-                           [&](const Expr* e) { return contains(leading, *e); });
+                           [&](const Expr* e) { return leading.contains(*e); });
     }
 
     // --- ORDER BY RANK --------------------------------------------------------------------------

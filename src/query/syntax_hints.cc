@@ -199,6 +199,9 @@ private:
         if (text[0] >= '0' && text[0] <= '9')
             return "This is no number. A name that begins with a digit stands in brackets, as in "
                    "c[\"1st\"].";
+        if (static_cast<unsigned char>(text[0]) >= 0x80)
+            return "An invisible character stands here, such as a no-break space: write a plain "
+                   "space.";
         return {};
     }
 

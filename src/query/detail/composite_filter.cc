@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/limits.h"
 
 namespace orrery::query::detail {
 namespace {
@@ -82,6 +83,7 @@ CompositeReach reach_of(const Filter& filter, const index::CompositeIndex& compo
 std::vector<const Condition*> composite_candidates(const Filter& filter, bool equality_only) {
     std::vector<const Condition*> out;
     const auto add = [&](const Condition& condition) {
+        if (out.size() > orrery::limits::kCompositePathsMax) return;  // one may be the sort key
         for (const Condition* one : out)
             if (one->path == condition.path) return;
         out.push_back(&condition);

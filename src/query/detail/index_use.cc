@@ -1,7 +1,9 @@
 // Index metrics: what the index serves of a query, and what more it could.
 #include <algorithm>
 #include <cctype>
+#include <set>
 
+#include "base/limits.h"
 #include "index/terms.h"
 #include "query/detail/composite_filter.h"
 #include "query/detail/page_run.h"
@@ -26,11 +28,28 @@ void add_once(std::vector<std::string>& list, std::string text) {
     if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
 }
 
+/// Leaves the first of equal texts. A filter may name thousands of paths.
+void keep_first_of_each(std::vector<std::string>& list) {
+    constexpr size_t kFew = 16;
+    const bool few = list.size() <= kFew;
+    std::set<std::string> seen;
+    size_t kept = 0;
+    for (std::string& text : list) {
+        const auto end = list.begin() + static_cast<ptrdiff_t>(kept);
+        const bool again =
+            few ? std::find(list.begin(), end, text) != end : !seen.insert(text).second;
+        if (again) continue;
+        if (&list[kept] != &text) list[kept] = std::move(text);
+        ++kept;
+    }
+    list.resize(kept);
+}
+
 /// A spatial index is named by its subtree, a value's by the value.
 void note_paths(const Condition& condition, std::vector<std::string>& out) {
     for (const Condition& part : condition.parts) note_paths(part, out);
     if (condition.kind == Condition::Kind::kTerms && !condition.path.empty())
-        add_once(out, metric_path(condition.path) + (condition.spatial ? "/*" : "/?"));
+        out.push_back(metric_path(condition.path) + (condition.spatial ? "/*" : "/?"));
 }
 
 /// Whether the policy has a composite index of these filters, in any order, with `order` behind
@@ -56,10 +75,12 @@ void PageRun::note_potential_composite() {
     const bool points = !answer_.accesses.empty() && answer_.accesses.front().access == "points";
     if (points || (!ordered && !filter_.composites.empty())) return;
     if (filter_.conjuncts.size() + (ordered ? 1 : 0) < 2) return;
+    constexpr size_t kMembersMax = orrery::limits::kCompositePathsMax;
     std::vector<std::string> members;
     std::vector<IndexPathSteps> filters;
     for (const Condition* condition : composite_candidates(filter_, ordered)) {
         if (condition->path == order_.steps) continue;
+        if (members.size() + (ordered ? 1 : 0) == kMembersMax) break;
         members.push_back(metric_path(condition->path) + " ASC");
         filters.push_back(condition->path);
     }
@@ -85,9 +106,11 @@ void PageRun::note_index_use() {
     for (const Conjunct& conjunct : filter_.conjuncts)
         if (conjunct.condition) note_paths(*conjunct.condition, use.utilized);
     for (const IndexPathSteps& path : filter_.missing_paths)
-        add_once(use.potential, metric_path(path) + "/?");
+        use.potential.push_back(metric_path(path) + "/?");
     for (const IndexPathSteps& path : filter_.missing_spatial)
-        add_once(use.potential, metric_path(path) + "/*");
+        use.potential.push_back(metric_path(path) + "/*");
+    keep_first_of_each(use.utilized);
+    keep_first_of_each(use.potential);
     if (order_.composite == nullptr) {
         note_potential_composite();
         return;
