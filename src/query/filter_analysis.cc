@@ -29,7 +29,6 @@ public:
     Analysis(const CompiledQuery& query, const Parameters& parameters, const IndexFacts& facts)
         : query_(query),
           parameters_(parameters),
-          facts_(facts),
           lookups_(query, parameters, facts),
           names_(lookups_.names()) {}
 
@@ -52,8 +51,8 @@ public:
             if (filter.is_served()) break;
             conjunct.condition = find_tested(*conjunct.syntax, *conjunct.node, true);
         }
-        filter.missing_paths = lookups_.missing().paths;
-        filter.missing_spatial = lookups_.missing().spatial;
+        filter.missing_paths = lookups_.missing().paths.paths();
+        filter.missing_spatial = lookups_.missing().spatial.paths();
         return filter;
     }
 
@@ -212,16 +211,23 @@ private:
         return std::string(bytes.find('\0') == std::string_view::npos ? bytes : "");
     }
 
-    static bool looks_into_arrays(const Expr& e) {
-        if (e.kind == ExprKind::kCall) {
-            const FunctionSpec* spec = find_function(e.name);
-            if (spec != nullptr && is_of_arrays(spec->name)) return true;
+    /// Whether `e` is about what arrays or objects hold. Their entries tell no more than that they
+    /// are some: every one of them would have to be asked.
+    bool looks_inside(const Expr& e) const {
+        if (e.kind == ExprKind::kArray || e.kind == ExprKind::kObject) return true;
+        if (const auto value = names_.constant(e)) return value->is_array() || value->is_object();
+        const FunctionSpec* spec = e.kind == ExprKind::kCall ? find_function(e.name) : nullptr;
+        const std::string_view name = spec != nullptr ? spec->name : std::string_view();
+        const bool contains = name.starts_with("ARRAY_CONTAINS");
+        const bool of_arrays =
+            name.starts_with("ARRAY_") || name.starts_with("SET") || name == "OBJECTTOARRAY";
+        for (size_t i = 0; i < e.args.size(); ++i) {
+            const Expr& part = *e.args[i];
+            if (of_arrays && (i == 0 || !contains) && names_.path_of(part)) return true;
+            // The list in which a value of the path is looked for.
+            if (!(contains && i == 0) && looks_inside(part)) return true;
         }
-        return std::any_of(e.args.begin(), e.args.end(),
-                           [](const Expr* part) { return looks_into_arrays(*part); });
-    }
-    static bool is_of_arrays(std::string_view name) {
-        return name.starts_with("ARRAY_") || name.starts_with("SET") || name == "OBJECTTOARRAY";
+        return false;
     }
 
     /// The values of one path for which `e` is true (or, with !want, false).
@@ -233,8 +239,7 @@ private:
         const ValueTest test{&node, want};
         json::Arena arena;
         if (holds_for_value(query_, parameters_, test, *path, Value(), arena)) return std::nullopt;
-        // What an array holds is not in the entries of its own path.
-        if (looks_into_arrays(e) && !facts_.is_indexed(*path)) return std::nullopt;
+        if (looks_inside(e)) return std::nullopt;
         Found out =
             lookups_.terms_at(std::move(*path), {ranges::defined()}, LookupKind::kFullIndexScan, 0);
         if (out) {
@@ -279,7 +284,6 @@ private:
 
     const CompiledQuery& query_;
     const Parameters& parameters_;
-    const IndexFacts& facts_;
     IndexLookups lookups_;
     detail::FilterNames& names_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "index/spatial.h"
 #include "index/terms.h"
@@ -42,6 +43,62 @@ void weaken(Found& found) {
 bool may_be_indexed(const IndexPathSteps& path) {
     return path[0].any_element || path[0].name == "_ts" || !json::is_system_property(path[0].name);
 }
+
+/// The scalars in a constant array or object, with the paths of their entries. What depends on the
+/// item is left out, and so is what comes behind the first few: they narrow enough.
+class HeldScalars {
+public:
+    explicit HeldScalars(const FilterNames& names) : names_(names) {}
+
+    void add(const IndexPathSteps& path, const Expr& e) {
+        if (is_full()) return;
+        if (const auto value = names_.constant(e)) return add(path, *value);
+        if (e.kind == ExprKind::kArray)
+            for (const Expr* element : e.args) add(below(path, {true, {}}), *element);
+        if (e.kind != ExprKind::kObject || !are_different(e.names, [](auto name) { return name; }))
+            return;
+        for (size_t i = 0; i < e.args.size(); ++i)
+            add(below(path, {false, std::string(e.names[i])}), *e.args[i]);
+    }
+
+    const std::vector<std::pair<IndexPathSteps, Value>>& found() const { return found_; }
+
+private:
+    static constexpr size_t kFoundMax = 8;
+
+    void add(const IndexPathSteps& path, const Value& value) {
+        if (is_full()) return;
+        if (value.is_array()) {
+            for (const Value& element : value.elements()) add(below(path, {true, {}}), element);
+        } else if (value.is_object()) {
+            if (!are_different(value.members(), [](const auto& member) { return member.name; }))
+                return;
+            for (const json::Member& member : value.members())
+                add(below(path, {false, std::string(member.name)}), member.value);
+        } else if (!value.is_undefined() &&
+                   (!value.is_number() || std::isfinite(value.as_double()))) {
+            found_.emplace_back(path, value);
+        }
+    }
+
+    bool is_full() const { return found_.size() >= kFoundMax; }
+
+    static IndexPathSteps below(IndexPathSteps path, index::PathStep step) {
+        path.push_back(std::move(step));
+        return path;
+    }
+
+    /// Of members with one name, one counts: their values say nothing of the item.
+    template <typename List, typename NameOf>
+    static bool are_different(const List& list, const NameOf& name_of) {
+        std::set<std::string_view> seen;
+        return std::all_of(list.begin(), list.end(),
+                           [&](const auto& one) { return seen.insert(name_of(one)).second; });
+    }
+
+    const FilterNames& names_;
+    std::vector<std::pair<IndexPathSteps, Value>> found_;
+};
 
 std::optional<TermRange> type_ranges(std::string_view name) {
     if (name == "IS_DEFINED") return ranges::defined();
@@ -102,10 +159,53 @@ Found IndexLookups::terms_at(IndexPathSteps path, std::vector<TermRange> wanted,
 }
 
 /// Notes a path that would be looked up if it were indexed.
-void IndexLookups::miss(const IndexPathSteps& path, std::vector<IndexPathSteps>& paths) {
+void IndexLookups::miss(const IndexPathSteps& path, PathList& paths) {
     if (!may_be_indexed(path)) return;
     ++missing_.misses;
-    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    paths.add(path);
+}
+
+void IndexLookups::PathList::add(const IndexPathSteps& path) {
+    if (known_.insert(index::path_text(path)).second) paths_.push_back(path);
+}
+
+void IndexLookups::PathList::resize(size_t size) {
+    for (; paths_.size() > size; paths_.pop_back()) known_.erase(index::path_text(paths_.back()));
+}
+
+/// Items that hold at the path what equals `value`, which may be an array or object: those with the
+/// scalars in it at their own paths, a superset. Where it holds none that is known, its type tells.
+Found IndexLookups::holding(const IndexPathSteps& path, const Expr& value) {
+    HeldScalars held(names_);
+    held.add(path, value);
+    if (held.found().empty()) {
+        const auto whole = names_.constant(value);
+        if (whole && (whole->is_undefined() || is_nan(*whole))) return std::nullopt;
+        const Value like = whole                             ? *whole
+                           : value.kind == ExprKind::kArray  ? Value::array({})
+                           : value.kind == ExprKind::kObject ? Value::object({})
+                                                             : Value();
+        if (like.is_undefined()) return std::nullopt;
+        Found out = terms_at(path, {ranges::equal(like)}, LookupKind::kSeek, 1);
+        weaken(out);
+        return out;
+    }
+    Condition all;
+    all.kind = Condition::Kind::kAll;
+    all.exact = false;
+    for (const auto& [at, scalar] : held.found()) {
+        Found part = terms_at(at, {ranges::equal(scalar)}, LookupKind::kSeek, 1);
+        const auto is_same = [&](const Condition& other) {
+            return other.path == part->path && other.ranges[0].begin == part->ranges[0].begin;
+        };
+        if (!part || std::any_of(all.parts.begin(), all.parts.end(), is_same)) continue;
+        all.seeks += part->seeks;
+        all.parts.push_back(std::move(*part));
+    }
+    if (all.parts.empty()) return std::nullopt;
+    if (all.parts.size() > 1) return all;
+    all.parts[0].exact = false;
+    return std::move(all.parts[0]);
 }
 
 Found IndexLookups::comparison(const Expr& e, bool want) {
@@ -114,6 +214,12 @@ Found IndexLookups::comparison(const Expr& e, bool want) {
     auto value = names_.constant(*e.args[1]);
     const bool mirror = !value;
     if (mirror) value = names_.constant(*e.args[0]);
+    if (!value || value->is_array() || value->is_object()) {
+        const Op same = want ? Op::kEqual : Op::kNotEqual;
+        for (const size_t side : {size_t{0}, size_t{1}})
+            if (const auto path = names_.path_of(*e.args[side]); path && op == same)
+                return holding(*path, *e.args[1 - side]);
+    }
     if (!value) return std::nullopt;
     const bool orders = op != Op::kEqual && op != Op::kNotEqual;
     // Null is ordered with nothing, and equal to null at most: such a comparison is never
@@ -228,6 +334,8 @@ Found IndexLookups::call(const Expr& e, bool want) {
         return terms(*e.args[0], {ranges::undefined()}, LookupKind::kSeek, 1);
     }
     if (name == "ARRAY_CONTAINS") return want ? array_contains(e) : std::nullopt;
+    if (name == "ARRAY_CONTAINS_ANY" || name == "ARRAY_CONTAINS_ALL")
+        return want ? array_contains_values(e, name == "ARRAY_CONTAINS_ANY") : std::nullopt;
     if (!want) return std::nullopt;
     if (const auto type = type_ranges(name))
         return terms(*e.args[0], {*type}, LookupKind::kPreciseScan, 1);
@@ -253,14 +361,52 @@ Found IndexLookups::string_match(const Expr& e, std::string_view name) {
 
 Found IndexLookups::array_contains(const Expr& e) {
     if (e.args[0]->kind == ExprKind::kArray || names_.constant(*e.args[0])) return contained_in(e);
-    const auto value = names_.constant(*e.args[1]);
     auto path = names_.path_of(*e.args[0]);
-    if (!value || !path || value->is_undefined() || is_nan(*value)) return std::nullopt;
+    if (!path) return std::nullopt;
     const bool one = names_one_value(*path);
     path->push_back({true, {}});
-    Found out = terms_at(std::move(*path), {ranges::equal(*value)}, LookupKind::kSeek, 1);
-    if (out) out->exact = one && value->is_scalar();
+    const auto value = names_.constant(*e.args[1]);
+    Found out = holding(*path, *e.args[1]);
+    if (out) out->exact = one && value && value->is_scalar();
     return out;
+}
+
+/// ARRAY_CONTAINS_ANY and ARRAY_CONTAINS_ALL of an array of the item.
+Found IndexLookups::array_contains_values(const Expr& e, bool any) {
+    auto path = names_.path_of(*e.args[0]);
+    if (!path) return std::nullopt;
+    const bool one = names_one_value(*path);
+    path->push_back({true, {}});
+    std::vector<TermRange> scalars;  // of ANY, one look-up
+    Condition out;
+    out.kind = any ? Condition::Kind::kAny : Condition::Kind::kAll;
+    for (const Expr* element : e.args.subspan(1)) {
+        const auto value = names_.constant(*element);
+        // Never the one that makes ANY true; ALL is not true beside it.
+        if (value && value->is_undefined() && any) continue;
+        if (value && value->is_undefined()) return Found(Condition());
+        const bool sharp = one && value && value->is_scalar();
+        Found part = holding(*path, *element);
+        if (!part && any) return std::nullopt;
+        out.exact &= part && sharp;
+        if (!part) continue;
+        part->exact = sharp;
+        out.seeks += part->seeks;
+        if (any && sharp) {
+            scalars.push_back(part->ranges[0]);
+        } else {
+            out.parts.push_back(std::move(*part));
+        }
+    }
+    if (!scalars.empty()) {
+        const auto seeks = static_cast<uint32_t>(scalars.size());
+        out.parts.push_back(*terms_at(*path, std::move(scalars), LookupKind::kSeek, seeks));
+        out.parts.back().exact = true;
+    }
+    if (out.parts.empty()) return any ? Found(Condition()) : std::nullopt;
+    if (out.parts.size() > 1) return out;
+    out.parts[0].exact = out.exact;
+    return std::move(out.parts[0]);
 }
 
 /// ST_DISTANCE(…) op `value`: what is nearer than a constant.

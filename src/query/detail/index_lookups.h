@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,14 +34,26 @@ public:
     Found terms_at(IndexPathSteps path, std::vector<index::TermRange> wanted, LookupKind lookup,
                    uint32_t seeks);
 
+    /// Paths, each once, in the order in which they came.
+    class PathList {
+    public:
+        void add(const IndexPathSteps& path);
+        /// Forgets those beyond the first ones.
+        void resize(size_t size);
+        size_t size() const { return paths_.size(); }
+        const std::vector<IndexPathSteps>& paths() const { return paths_; }
+
+    private:
+        std::vector<IndexPathSteps> paths_;
+        std::set<std::string> known_;  ///< their texts
+    };
     /// Paths that would be looked up if they were indexed.
     struct Missing {
-        std::vector<IndexPathSteps> paths;
-        std::vector<IndexPathSteps> spatial;
+        PathList paths;
+        PathList spatial;
         uint64_t misses = 0;  ///< how often one was asked for
     };
     const Missing& missing() const { return missing_; }
-    /// Forgets the paths that were noted beyond the first ones.
     void forget_missing(size_t paths, size_t spatial) {
         missing_.paths.resize(paths);
         missing_.spatial.resize(spatial);
@@ -48,7 +62,8 @@ public:
 private:
     Found terms(const ast::Expr& e, std::vector<index::TermRange> wanted, LookupKind lookup,
                 uint32_t seeks);
-    void miss(const IndexPathSteps& path, std::vector<IndexPathSteps>& paths);
+    void miss(const IndexPathSteps& path, PathList& paths);
+    Found holding(const IndexPathSteps& path, const ast::Expr& value);
     Found comparison(const ast::Expr& e, bool want);
     Found compare(const ast::Expr& path, ast::Op op, const json::Value& value);
     Found between(const ast::Expr& e, bool want);
@@ -58,6 +73,7 @@ private:
     Found call(const ast::Expr& e, bool want);
     Found string_match(const ast::Expr& e, std::string_view name);
     Found array_contains(const ast::Expr& e);
+    Found array_contains_values(const ast::Expr& e, bool any);
     Found contained_in(const ast::Expr& e);
     Found distance(const ast::Expr& call, ast::Op op, const json::Value& value);
     Found near(const ast::Expr& call, double metres);
