@@ -83,7 +83,7 @@ def main():
     say = out.append
     say("# Query benchmarks\n")
     say(f"Written by `bench/query.sh` on {datetime.date.today()}: {items:,} items of 1 KB, {connections} connections, "
-        f"{turns} turns of {seconds} s per line and system, load generator beside the server on the same {platform.machine()} machine with "
+        f"{turns} turns of {seconds} s per line and system, load generator (two threads) beside the server on the same {platform.machine()} machine with "
         f"{os.cpu_count()} cores; both systems loaded before and warmed by 15 s of queries that read all items, {cache_mb} MB for the caches of each. Figures are medians over the turns, the ratio is that of the ratios of each pair of turns, with the lowest and the highest of them. "
         "PostgreSQL 15 with JSONB, a GIN index (jsonb_path_ops), an expression index on every "
         "path that a line filters, sorts or groups by, the same indexes led by the partition key, prepared statements; "
