@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "json/item.h"
 #include "query/detail/key_runs.h"
 
 namespace orrery::query::detail {
@@ -116,12 +117,18 @@ Result<bool> PageRun::prepare_in_key(IndexOnly& only) {
     return is_alone();
 }
 
+namespace {
+
+/// Whether nothing but the items' own paths has a say in the answer.
+bool is_of_items(const CompiledQuery& query) {
+    return !query.item_alias().empty() && query.root().sources.size() == 1 && !query.has_udf();
+}
+
+}  // namespace
+
 /// Whether entries in the segment's scope are exactly the segment's items, and worth reading.
 Result<bool> PageRun::prepare_index_only(IndexOnly& only) {
-    const Level& root = only.request.query.root();
-    if (!only.facts.index_complete || only.request.query.item_alias().empty() ||
-        root.sources.size() != 1 || only.request.query.has_udf())
-        return false;
+    if (!only.facts.index_complete || !is_of_items(only.request.query)) return false;
     const Segment& segment = only.segment;
     TRY(const bool few,
         expired_docrefs(only.request, *only.request.partitions[segment.partition], only.expired));
@@ -158,9 +165,12 @@ Result<bool> PageRun::feed_from_index(const Segment& segment, SegmentFacts& fact
         if (all.whole || all.paths != output.paths) return false;
         for (const std::string& name : output.paths[0]) only.path.push_back({false, name});
         // What is needed of items is what they store.
-        if (pass.request.query.is_hidden(only.path[0].name) ||
-            !pass.request.settings->path_usable(only.path))
+        if (pass.request.query.is_hidden(only.path[0].name)) return false;
+        if (!pass.request.settings->path_usable(only.path)) {
+            if (is_of_items(pass.request.query) && !json::is_system_property(only.path[0].name))
+                answer_.index_use.potential.push_back(metric_path(only.path) + "/?");
             return false;
+        }
     }
     TRY(const bool possible, prepare_index_only(only));
     if (!possible) return false;

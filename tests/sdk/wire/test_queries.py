@@ -1,4 +1,4 @@
-"""W110–W118, W138–W141: what a query tells about itself, its tokens, and orders that no index serves."""
+"""W110–W118, W138–W142: what a query tells about itself, its tokens, and orders that no index serves."""
 import base64
 import json
 import time
@@ -102,6 +102,18 @@ def test_W141_advice_that_was_followed_is_not_given_again(filled):
     rows = ask(filled, text, asked).json["Documents"]
     answer = ask(filled, text.replace("ORDER BY c.text", "ORDER BY c.pk, c.text"), asked)
     assert composites(answer) == [[["/pk ASC", "/text ASC"]], []] and answer.json["Documents"] == rows
+
+
+@pytest.mark.parametrize("text", ["SELECT VALUE MAX(c.{0}) FROM c", "SELECT DISTINCT VALUE c.{0} FROM c", "SELECT c.{0}, COUNT(1) AS k FROM c GROUP BY c.{0}"])
+def test_W142_aggregates_name_the_path_that_an_index_would_answer(filled, text):
+    def told(path):
+        answer = ask(filled, text.format(path), {"x-ms-cosmos-populateindexmetrics-V2": "true"})
+        metrics = json.loads(urllib.parse.unquote(answer.headers["x-ms-cosmos-index-utilization"]))
+        return [[one["IndexSpec"] for one in metrics[kind]["SingleIndexes"]] for kind in ("UtilizedIndexes", "PotentialIndexes")]
+
+    assert told("n") == [["/n/?"], []]
+    assert told("secret") == [[], ["/secret/?"]]
+    assert told("_etag") == [[], []]
 
 
 @pytest.mark.parametrize("text,access,on", [
