@@ -45,11 +45,16 @@ func transport(t testing.TB) *http.Client {
 
 func newClient(t testing.TB, key string) *azcosmos.Client {
 	t.Helper()
+	return newClientAt(t, env("ORRERY_ENDPOINT", "http://127.0.0.1:8081"), key)
+}
+
+func newClientAt(t testing.TB, endpoint, key string) *azcosmos.Client {
+	t.Helper()
 	credential, err := azcosmos.NewKeyCredential(key)
 	ok(t, err)
 	options := &azcosmos.ClientOptions{EnableContentResponseOnWrite: true}
 	options.ClientOptions = azcore.ClientOptions{Transport: transport(t)}
-	client, err := azcosmos.NewClientWithKey(env("ORRERY_ENDPOINT", "http://127.0.0.1:8081"), credential, options)
+	client, err := azcosmos.NewClientWithKey(endpoint, credential, options)
 	ok(t, err)
 	return client
 }

@@ -13,9 +13,8 @@ import (
 
 const queried = 100
 
-// fillQueried adds items with `n` unique, `tie` of three values, `g` of seven, `some` on three of four.
-func fillQueried(t *testing.T) *azcosmos.ContainerClient {
-	t.Helper()
+// byTieAndN has a composite index for `ORDER BY c.tie, c.n DESC`.
+func byTieAndN() azcosmos.ContainerProperties {
 	composite := []azcosmos.CompositeIndex{
 		{Path: "/tie", Order: azcosmos.CompositeIndexAscending},
 		{Path: "/n", Order: azcosmos.CompositeIndexDescending},
@@ -24,7 +23,13 @@ func fillQueried(t *testing.T) *azcosmos.ContainerClient {
 		Automatic: true, IndexingMode: azcosmos.IndexingModeConsistent,
 		IncludedPaths: []azcosmos.IncludedPath{{Path: "/*"}}, CompositeIndexes: [][]azcosmos.CompositeIndex{composite},
 	}
-	container := newContainer(t, azcosmos.ContainerProperties{IndexingPolicy: policy}, 18000)
+	return azcosmos.ContainerProperties{IndexingPolicy: policy}
+}
+
+// fillQueried adds items with `n` unique, `tie` of three values, `g` of seven, `some` on three of four.
+func fillQueried(t *testing.T) *azcosmos.ContainerClient {
+	t.Helper()
+	container := newContainer(t, byTieAndN(), 18000)
 	for n := 0; n < queried; n++ {
 		key := fmt.Sprintf("k%d", n%37)
 		text := fmt.Sprintf(`{"id":"%s","pk":"%s","n":%d,"tie":%d,"g":"g%d","price":%d.5`, name(n), key, n*73%queried, n%3, n%7, n%10)
