@@ -53,9 +53,11 @@ class Sdk:
         if hasattr(pager, "__anext__"):
             async for page in pager:
                 out.append(([x async for x in page], pager.continuation_token))
+                assert len(out) < 1000, "the pages must come to an end"
         else:
             for page in pager:
                 out.append((list(page), pager.continuation_token))
+                assert len(out) < 1000, "the pages must come to an end"
         return out
 
     async def first_page(self, feed, continuation=None):

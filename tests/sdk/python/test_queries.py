@@ -1,25 +1,32 @@
-"""Queries over three ranges, sent whole: B57–B63."""
+"""Queries over three ranges, sent whole: B57–B63, B99."""
+import json
 from collections import Counter
 
 from conftest import user_properties
 
-ITEMS = [
-    {"id": f"i{n:04}", "pk": f"k{n % 37}", "n": n * 73 % 100, "tie": n % 3, "g": f"g{n % 7}", "price": n % 10 + 0.5}
-    | ({"some": n} if n % 4 else {})
-    for n in range(100)
-]
+
+
+def made(count):
+    return [
+        {"id": f"i{n:04}", "pk": f"k{n % 37}", "n": n * 73 % count, "tie": n % 3, "g": f"g{n % 7}", "price": n % 10 + 0.5}
+        | ({"some": n} if n % 4 else {})
+        for n in range(count)
+    ]
+
+
+ITEMS = made(100)
 COMPOSITE = [[{"path": "/tie", "order": "ascending"}, {"path": "/n", "order": "descending"}]]
 
 
-async def filled(sdk, make, composite=False):
+async def filled(sdk, make, composite=False, items=ITEMS):
     options = {"indexing_policy": {"compositeIndexes": COMPOSITE}} if composite else {}
     container = await make(offer_throughput=18000, **options)
-    for item in ITEMS:
+    for item in items:
         await sdk(container.create_item, item)
     cross = {"enable_cross_partition_query": True} if sdk.flavour == "sync" else {}
 
     def query(text, **options):
-        return container.query_items(text, max_item_count=13, **cross, **options)
+        return container.query_items(text, **{"max_item_count": 13} | cross | options)
 
     async def run(text, **parameters):
         pairs = [{"name": f"@{k}", "value": v} for k, v in parameters.items()]
@@ -127,3 +134,32 @@ async def test_B63_filters(sdk, make):
     assert len(await run("SELECT * FROM c WHERE c.pk = 'k3' OFFSET 1 LIMIT 2")) == 2
     assert await run("SELECT VALUE 1 + 1") == [2]
     assert await run("SELECT VALUE c.n FROM c WHERE c.n < @m ORDER BY c.n OFFSET @o LIMIT @l", m=9, o=2, l=4) == [2, 3, 4, 5]
+
+
+# -1 is as many as the server likes; without a size the header is not sent.
+SIZES = [*range(1, 13), 16, 19, 29, 31, 59, 60, 61, 199, 200, 201, -1, None]
+
+
+async def test_B99_page_sizes(sdk, make):
+    items = made(200)
+    query, _ = await filled(sdk, make, composite=True, items=items)
+    groups = {g: [i["n"] for i in items if i["g"] == g] for g in {i["g"] for i in items}}
+    two = sorted((i for i in items if i["n"] < 50), key=lambda i: (i["tie"], -i["n"]))
+    for text, expected in (
+        ("SELECT VALUE c.n FROM c WHERE c.n < 60", list(range(60))),
+        ("SELECT VALUE c.n FROM c WHERE c.tie = 1 AND c.n > 20", [i["n"] for i in items if i["tie"] == 1 and i["n"] > 20]),
+        ("SELECT VALUE c.n FROM c ORDER BY c.n", list(range(200))),
+        ("SELECT VALUE c.n FROM c WHERE c.n > 140 ORDER BY c.n DESC", list(range(199, 140, -1))),
+        ("SELECT c.tie, c.n FROM c WHERE c.n < 50 ORDER BY c.tie, c.n DESC", [{"tie": i["tie"], "n": i["n"]} for i in two]),
+        ("SELECT DISTINCT VALUE c.g FROM c", list(groups)),
+        ("SELECT DISTINCT c.g, c.tie FROM c", [{"g": g, "tie": t} for g, t in {(i["g"], i["tie"]) for i in items}]),
+        ("SELECT c.g, COUNT(1) AS k, SUM(c.n) AS s FROM c GROUP BY c.g", [{"g": g, "k": len(n), "s": sum(n)} for g, n in groups.items()]),
+        ("SELECT VALUE AVG(c.n) FROM c", [99.5]),
+        ("SELECT TOP 17 VALUE c.n FROM c ORDER BY c.n", list(range(17))),
+        ("SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 7 LIMIT 30", list(range(7, 37))),
+    ):
+        arranged = list if "ORDER BY" in text else lambda rows: sorted(rows, key=json.dumps)
+        for size in SIZES:
+            pages = [rows for rows, _ in await sdk.pages(query(text, max_item_count=size))]
+            assert arranged([r for rows in pages for r in rows]) == arranged(expected), f"{text} by {size}"
+            assert size in (-1, None) or all(len(rows) <= size for rows in pages), f"{text} by {size}"
