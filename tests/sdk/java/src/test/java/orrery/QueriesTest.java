@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.*;
 import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.CosmosDatabase;
 import com.azure.cosmos.models.*;
+import com.azure.cosmos.util.CosmosPagedIterable;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
@@ -17,13 +18,15 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Queries over three ranges, which this SDK runs through query plans: B57–B63. */
+/** Queries over three ranges, which this SDK runs through query plans: B57–B63, B99. */
 class QueriesTest {
   private static final int COUNT = 200;
   private static final List<ObjectNode> ITEMS = new ArrayList<>();
@@ -261,5 +264,71 @@ class QueriesTest {
     assertEquals(numbers(2, 6), ints(run("SELECT VALUE c.n FROM c WHERE c.n < @m ORDER BY c.n OFFSET @o LIMIT @l",
         new SqlParameter("@m", 9), new SqlParameter("@o", 2), new SqlParameter("@l", 4))));
     fails(400, () -> run("SELECT VALUE SUM(c.n) / 2 FROM c"));
+  }
+
+  /** -1 leaves it to the server. */
+  private static final int[] PAGE_SIZES = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 19, 29, 31, 59, 60, 61, 199, 200, 201, -1};
+  private static final int[] FEWER_SIZES = {1, 2, 7, 12, 31, 60, 199, 200, 201, -1};
+
+  private static int n(ObjectNode item) {
+    return item.get("n").asInt();
+  }
+
+  private static List<String> values(Predicate<ObjectNode> filter, Comparator<Integer> order) {
+    return ITEMS.stream().filter(filter).map(QueriesTest::n).sorted(order).map(String::valueOf).toList();
+  }
+
+  /** The rows as text, sorted unless the query sorts them; this SDK makes sums and averages floating. */
+  private static List<String> lines(String text, Stream<?> rows) {
+    Stream<String> lines = rows.map(r -> r.toString().replaceAll("(\\d)\\.0\\b", "$1"));
+    return text.contains("ORDER BY") ? lines.toList() : lines.sorted().toList();
+  }
+
+  private static void checkPageSizes(String text, Stream<?> rows) {
+    checkPageSizes(PAGE_SIZES, text, rows);
+  }
+
+  private static void checkPageSizes(int[] sizes, String text, Stream<?> rows) {
+    List<String> expected = lines(text, rows);
+    CosmosPagedIterable<JsonNode> query = container.queryItems(text, new CosmosQueryRequestOptions(), JsonNode.class);
+    for (int size : sizes) {
+      List<JsonNode> got = new ArrayList<>();
+      int pages = 0;
+      for (FeedResponse<JsonNode> page : query.iterableByPage(size)) {
+        got.addAll(page.getResults());
+        assertTrue(size < 0 || page.getResults().size() <= size, () -> text + ": a page of " + page.getResults().size() + " by " + size);
+        assertTrue(++pages < 500, "the pages must come to an end");
+      }
+      assertEquals(expected, lines(text, got.stream()), text + " by " + size);
+    }
+  }
+
+  @Test
+  void B99_pageSizesOfFilters() {
+    Comparator<Integer> up = Comparator.naturalOrder();
+    checkPageSizes("SELECT VALUE c.n FROM c WHERE c.n < 60", values(i -> n(i) < 60, up).stream());
+    checkPageSizes("SELECT VALUE c.n FROM c WHERE c.tie = 1 AND c.n > 20", values(i -> i.get("tie").asInt() == 1 && n(i) > 20, up).stream());
+  }
+
+  @Test
+  void B99_pageSizesOfOrders() {
+    List<String> up = values(i -> true, Comparator.naturalOrder());
+    checkPageSizes(FEWER_SIZES, "SELECT VALUE c.n FROM c ORDER BY c.n", up.stream()); // all items: by far the most pages
+    checkPageSizes("SELECT VALUE c.n FROM c WHERE c.n > 140 ORDER BY c.n DESC", values(i -> n(i) > 140, Comparator.reverseOrder()).stream());
+    checkPageSizes("SELECT TOP 17 VALUE c.n FROM c ORDER BY c.n", up.stream().limit(17));
+    checkPageSizes("SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 7 LIMIT 30", up.stream().skip(7).limit(30));
+    Comparator<ObjectNode> two = Comparator.<ObjectNode>comparingInt(i -> i.get("tie").asInt()).thenComparingInt(i -> -n(i));
+    checkPageSizes("SELECT c.tie, c.n FROM c WHERE c.n < 50 ORDER BY c.tie, c.n DESC",
+        ITEMS.stream().filter(i -> n(i) < 50).sorted(two).map(i -> "{\"tie\":" + i.get("tie") + ",\"n\":" + n(i) + "}"));
+  }
+
+  @Test
+  void B99_pageSizesOfGroups() {
+    checkPageSizes("SELECT DISTINCT VALUE c.g FROM c", ITEMS.stream().map(i -> i.get("g")).distinct());
+    checkPageSizes("SELECT DISTINCT c.g, c.tie FROM c", ITEMS.stream().map(i -> "{\"g\":" + i.get("g") + ",\"tie\":" + i.get("tie") + "}").distinct());
+    Map<JsonNode, List<ObjectNode>> groups = ITEMS.stream().collect(Collectors.groupingBy(i -> i.get("g")));
+    checkPageSizes("SELECT c.g, COUNT(1) AS k, SUM(c.n) AS s FROM c GROUP BY c.g", groups.entrySet().stream()
+        .map(g -> "{\"g\":" + g.getKey() + ",\"k\":" + g.getValue().size() + ",\"s\":" + g.getValue().stream().mapToInt(QueriesTest::n).sum() + "}"));
+    checkPageSizes("SELECT VALUE AVG(c.n) FROM c", Stream.of(ITEMS.stream().mapToInt(QueriesTest::n).average().orElseThrow()));
   }
 }
