@@ -182,7 +182,7 @@ private:
     std::optional<QueryContainer> container_;
 };
 
-constexpr uint64_t kWorlds = sized(5u, 2u);
+constexpr uint64_t kWorlds = sized(5u, 4u);
 constexpr int kQueries = sized(40, 20);  // of a world
 constexpr int kQueriesOfPolicy = kQueries / 4;
 // A tenth, or the test means nothing.
