@@ -11,7 +11,6 @@
 
 namespace orrery::query::detail {
 
-using storage::Docref;
 
 namespace {
 
