@@ -9,8 +9,8 @@
 
 #include "json/parse.h"
 #include "load/query_lines.h"
-#include "query/conditions.h"
-#include "query/parser.h"
+#include "query/parse/parser.h"
+#include "query/plan/conditions.h"
 #include "query/query.h"
 
 namespace orrery::query {

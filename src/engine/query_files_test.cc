@@ -11,7 +11,7 @@
 #include "engine/query_reference_test_support.h"
 #include "engine/query_test_support.h"
 #include "json/order.h"
-#include "query/parser.h"
+#include "query/parse/parser.h"
 #include "query/query_file_test_support.h"
 
 // Runs tests/query/*.test through the engine: items in a store, rows by pages. One partition,

@@ -11,7 +11,7 @@
 
 #include "json/parse.h"
 #include "json/write.h"
-#include "query/printer.h"
+#include "query/parse/printer.h"
 #include "query/query.h"
 
 /// What a query must answer, computed by the evaluator over a list of items, and the comparison

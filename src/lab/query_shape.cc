@@ -6,7 +6,7 @@
 
 #include "base/encoding.h"
 #include "base/hash.h"
-#include "query/lexer.h"
+#include "query/parse/lexer.h"
 
 namespace orrery::lab {
 namespace {

@@ -12,12 +12,12 @@
 #include "index/computed.h"
 #include "index/geometry.h"
 #include "json/select.h"
-#include "query/item_needs.h"
-#include "query/level.h"
-#include "query/like.h"
-#include "query/parser.h"
-#include "query/spatial.h"
-#include "query/values.h"
+#include "query/bind/item_needs.h"
+#include "query/bind/level.h"
+#include "query/functions/like.h"
+#include "query/functions/spatial.h"
+#include "query/functions/values.h"
+#include "query/parse/parser.h"
 
 namespace orrery::query {
 

@@ -10,8 +10,8 @@
 #include "json/parse.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
-#include "query/parser.h"
-#include "query/printer.h"
+#include "query/parse/parser.h"
+#include "query/parse/printer.h"
 #include "query/rewrite.h"
 
 // Runs tests/query/plans/*.test. A file is a list of blocks separated by blank lines; lines that

@@ -9,7 +9,7 @@
 #include "json/order.h"
 #include "json/parse.h"
 #include "json/write.h"
-#include "query/number.h"
+#include "query/parse/number.h"
 #include "query/rewrite.h"
 
 // Does what the SDKs do with a plan: sends the rewritten text to every range, merges the answers,

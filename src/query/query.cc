@@ -11,11 +11,11 @@
 #include "base/errors.h"
 #include "base/keyed_hash.h"
 #include "json/write.h"
-#include "query/diagnostics.h"
-#include "query/evaluation.h"
+#include "query/bind/evaluation.h"
+#include "query/exec/run.h"
 #include "query/limits.h"
-#include "query/number.h"
-#include "query/run.h"
+#include "query/parse/diagnostics.h"
+#include "query/parse/number.h"
 
 namespace orrery::query {
 

@@ -13,7 +13,7 @@
 #include "json/item.h"
 #include "json/value.h"
 #include "query/compile.h"
-#include "query/run.h"
+#include "query/exec/run.h"
 #include "query/udf.h"
 
 /// Queries over JSON items: compile a text once, bind parameters per request, then either run item

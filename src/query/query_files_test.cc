@@ -6,8 +6,8 @@
 
 #include "json/parse.h"
 #include "json/write.h"
-#include "query/parser.h"
-#include "query/printer.h"
+#include "query/parse/parser.h"
+#include "query/parse/printer.h"
 #include "query/query.h"
 #include "query/query_file_test_support.h"
 

@@ -10,7 +10,7 @@
 #include "json/parse.h"
 #include "json/select.h"
 #include "json/write.h"
-#include "query/eval.h"
+#include "query/bind/eval.h"
 #include "query/limits.h"
 
 namespace orrery::query {

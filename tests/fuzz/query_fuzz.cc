@@ -9,8 +9,8 @@
 #include "json/write.h"
 #include "query/key_ranges.h"
 #include "query/limits.h"
-#include "query/parser.h"
-#include "query/printer.h"
+#include "query/parse/parser.h"
+#include "query/parse/printer.h"
 #include "query/query.h"
 #include "query/rewrite.h"
 

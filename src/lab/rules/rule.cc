@@ -11,7 +11,7 @@
 #include "lab/described.h"
 #include "lab/rules/judges.h"
 #include "meter/charge.h"
-#include "query/lexer.h"
+#include "query/parse/lexer.h"
 
 namespace orrery::lab {
 namespace {

@@ -9,7 +9,7 @@
 #include "json/parse.h"
 #include "json/write.h"
 #include "lab/rules/rule.h"
-#include "query/parser.h"
+#include "query/parse/parser.h"
 
 namespace orrery::lab {
 namespace {
