@@ -194,6 +194,18 @@ Result<Engine::Routed> Engine::route(const catalog::Container& given) const {
     }
 }
 
+std::optional<Engine::Routed> Engine::try_route(const catalog::Container& container) const {
+    const auto& ranges = container.ranges->ranges;
+    auto [view, settings] = partition::view_and_settings(*ranges.front().partition, deps_.store);
+    // Asked behind the view: whatever is at its place now, was so when the view was made.
+    const bool moved = std::any_of(ranges.begin(), ranges.end(),
+                                   [](const auto& range) { return range.partition->has_moved(); });
+    if (moved) return std::nullopt;
+    // The caller keeps the container alive.
+    return Routed{catalog::ContainerPtr(catalog::ContainerPtr(), &container), std::move(view),
+                  std::move(settings)};
+}
+
 uint64_t Engine::scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                             std::string_view query, std::string_view parameters) const {
     std::string text = container.rid_text;

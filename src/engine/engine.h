@@ -26,6 +26,10 @@
 #include "query/page.h"
 #include "script/script.h"
 
+namespace orrery::storage {
+struct ReadBudget;
+}
+
 /// Protocol-neutral operations: route, execute, charge. Knows no HTTP.
 namespace orrery::engine {
 
@@ -193,6 +197,8 @@ public:
         partition::ViewAndSettings view_and_settings() const { return {view, settings}; }
     };
     Result<Routed> route(const catalog::Container& container) const;
+    /// The same without waiting. nullopt: a partition of the container is moving or has moved.
+    std::optional<Routed> try_route(const catalog::Container& container) const;
 
     /// Splits and merges: what runs, what was asked for.
     PartitionKeeper& partitions() { return partitions_; }
@@ -213,19 +219,16 @@ public:
                               const QueryRequest& request) const;
     /// The same over ranges and view that the caller has.
     Result<QueryAnswer> query_routed(const Routed& routed, const QueryRequest& request) const;
+    /// The same from memory and with little work, for threads that must not wait: never blocks.
+    /// Where the budget is exceeded afterwards, the answer means nothing: a worker must do it.
+    Result<QueryAnswer> query_within(const catalog::Container& container,
+                                     const QueryRequest& request,
+                                     storage::ReadBudget& budget) const;
     /// The query calls user-defined functions.
     bool runs_functions(const catalog::Container& container, std::string_view text) const;
 
     /// Stored procedures, triggers, and threads for whatever runs JavaScript.
     Scripts& scripts() const { return *scripts_; }
-
-    // Parts of query(), for those who run one elsewhere.
-    Status admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
-                       const RequestTerms& terms) const;
-    /// Fills in charges and takes them from the budgets. `ranges`: those that the query may need.
-    void settle_query(QueryAnswer& answer,
-                      const std::vector<const catalog::PartitionRange*>& ranges,
-                      const QueryRequest& request) const;
 
     /// The token of a position in a listing (empty: no more), and back: 400 when it was altered or
     /// made for another listing.
@@ -251,6 +254,7 @@ public:
     void stop_background();
 
 private:
+    class QueryPage;
     /// Raises a feed's charge to the least of a page, doubles it where the level asks for it, and
     /// takes each range's part from its budget.
     template <typename FeedLike>

@@ -50,7 +50,7 @@ TEST(PassShelfTest, ThereAreThirtyTwoAtMost) {
     std::vector<uint64_t> numbers;
     for (int i = 0; i < 33; ++i) numbers.push_back(shelf.put(std::make_unique<SizedPass>(1)));
     EXPECT_EQ(shelf.take(numbers[0]), nullptr);
-    for (int i = 1; i < 33; ++i) EXPECT_NE(shelf.take(numbers[i]), nullptr) << i;
+    for (size_t i = 1; i < 33; ++i) EXPECT_NE(shelf.take(numbers[i]), nullptr) << i;
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "engine/engine.h"
-#include "engine/light_query.h"
 #include "engine/page_functions.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
 #include "query/page.h"
 #include "query/rewrite.h"
+#include "storage/light_view.h"
 
 namespace orrery::engine {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 /// A page that has worked this long is returned with what it has.
 constexpr int64_t kPageBudgetUs = 2'000'000;
 
-/// What a query borrows from.
+/// What a query borrows from. A pass may outlive the request: it keeps this.
 struct BoundQuery {
     std::shared_ptr<const query::CompiledQuery> compiled;
     json::Arena arena;
@@ -87,19 +87,8 @@ void set_price(QueryAnswer& answer, const std::vector<const catalog::PartitionRa
     for (RangeCharge& one : answer.range_charges) one.charge += one.charge;
 }
 
-}  // namespace
-
-void Engine::settle_query(QueryAnswer& answer,
-                          const std::vector<const catalog::PartitionRange*>& ranges,
-                          const QueryRequest& request) const {
-    set_price(answer, ranges, request.terms, pricing(request.bill));
-    if (request.explain)
-        for (const auto* range : ranges) answer.range_ids.push_back(range->id);
-    for (const RangeCharge& part : answer.range_charges)
-        for (const auto* range : ranges)
-            if (range->number == part.range) settle(*range, request.terms, part.charge);
-}
-
+/// The service refuses over several keys what its clients could not merge. An application that got
+/// an answer here would fail there.
 Status check_merge(const catalog::Container& container, const query::CompiledQuery& compiled,
                    const query::Parameters& parameters) {
     if (!compiled.composes_aggregates() && !query::has_many_aggregates(compiled)) return {};
@@ -110,6 +99,7 @@ Status check_merge(const catalog::Container& container, const query::CompiledQue
     return query::make_plan(compiled, parameters, scope).status().clone();
 }
 
+/// The ranges that can hold what the filter asks for; at least one.
 std::vector<const catalog::PartitionRange*> ranges_of_query(const catalog::Container& container,
                                                             const query::CompiledQuery& compiled,
                                                             const query::Parameters& parameters,
@@ -132,6 +122,7 @@ std::vector<const catalog::PartitionRange*> ranges_of_query(const catalog::Conta
     return ranges;
 }
 
+/// Whether filter or request limit the query to partition keys or prefixes of them.
 bool is_keyed(const catalog::Container& container, const query::CompiledQuery& compiled,
               const query::Parameters& parameters, const QueryRequest& request) {
     if (request.full_epk) return true;
@@ -144,21 +135,199 @@ bool is_keyed(const catalog::Container& container, const query::CompiledQuery& c
     return keys.size() > 1 || !keys[0].min.empty() || keys[0].is_point();
 }
 
+/// A query that is not for this thread.
+Error beyond(storage::ReadBudget& budget) {
+    budget.exceeded = true;
+    return errors::internal("The query is beyond the budget.");
+}
+
+}  // namespace
+
+/// One page in the making: on a worker, or, within a budget, on a thread that must not wait.
+class Engine::QueryPage {
+public:
+    QueryPage(const Engine& engine, const Routed& routed, const QueryRequest& request,
+              storage::ReadBudget* budget)
+        : engine_(engine),
+          clock_(engine.clock()),
+          container_(*routed.container),
+          routed_(routed),
+          request_(request),
+          budget_(budget),
+          started_(clock_.monotonic_us()),
+          bound_(std::make_shared<BoundQuery>()) {}
+
+    Result<QueryAnswer> run();
+
+private:
+    Status bind();
+    Status start();
+    Status admit() const;
+    Status execute();
+    void seal();
+    void settle();
+    uint64_t scope() const;
+
+    const Engine& engine_;
+    const Clock& clock_;
+    const catalog::Container& container_;
+    const Routed& routed_;
+    const QueryRequest& request_;
+    storage::ReadBudget* const budget_;  ///< null: a worker
+    const int64_t started_;
+    const std::shared_ptr<BoundQuery> bound_;
+    std::optional<PageFunctions> functions_;
+    partition::EpkRange range_;  ///< what the page is about
+    ContinuationTokens::QueryToken token_;
+    bool has_rows_ = true;
+    std::vector<const catalog::PartitionRange*> ranges_;  ///< those that may hold its items
+    QueryAnswer answer_;
+};
+
+Status Engine::QueryPage::bind() {
+    const auto& settings = *routed_.settings;
+    TRY(bound_->compiled,
+        query::compile(request_.text, settings.indexing.computed, settings.space));
+    const query::CompiledQuery& compiled = *bound_->compiled;
+    TRY_STATUS(compiled.check_runnable());
+    if (budget_ != nullptr && compiled.is_heavy()) return Status(beyond(*budget_));
+    bound_->ranges = container_.ranges;
+    query::Environment environment;
+    environment.clock = &clock_;
+    if (compiled.has_udf()) {
+        environment.udf = &PageFunctions::host();
+        functions_.emplace(engine_.deps_.catalog, container_.rid, engine_.deps_.scripts.limits);
+    }
+    // Nothing that is done within a budget outlives the request.
+    const json::Value values = budget_ != nullptr
+                                   ? request_.parameters
+                                   : json::copy_value(request_.parameters, bound_->arena);
+    TRY(bound_->parameters, query::Parameters::bind(compiled, values, environment));
+    if (!request_.over_container) return {};
+    return check_merge(container_, compiled, bound_->parameters);
+}
+
+/// What tokens of the query are good for.
+uint64_t Engine::QueryPage::scope() const {
+    const query::CompiledQuery& compiled = *bound_->compiled;
+    const std::string parameters =
+        request_.parameters.is_array() ? json::to_text(request_.parameters) : std::string();
+    // A position is good for the definitions under which it was reached.
+    std::string identity = query::resume_identity(compiled);
+    if (!compiled.computed().empty()) identity += '\n' + compiled.container_computed()->json();
+    // Nor does one of the whole container say anything of a range that the next request names.
+    if (request_.over_container) identity += "\n*";
+    return engine_.scope_hash(container_, request_.range, identity, parameters);
+}
+
+Status Engine::QueryPage::start() {
+    range_ = request_.range;
+    if (!request_.continuation.empty()) {
+        TRY(token_, engine_.continuations_.decode_query(request_.continuation, scope()));
+        TRY(has_rows_, go_on(token_, request_, range_));
+    }
+    ranges_ = ranges_of_query(container_, *bound_->compiled, bound_->parameters, range_);
+    return admit();
+}
+
 /// Every partition that the filter allows must have tokens left: a page that begins may visit all.
-Status Engine::admit_query(const std::vector<const catalog::PartitionRange*>& ranges,
-                           const RequestTerms& terms) const {
+Status Engine::QueryPage::admit() const {
     Status refused;
     uint32_t longest = 0;
-    for (const auto* range : ranges) {
-        Status one = admit(*range, terms);
+    for (const auto* range : ranges_) {
+        Status one = engine_.admit(*range, request_.terms);
         if (one.ok()) continue;
         if (refused.ok() || one.error().retry_after_ms > refused.error().retry_after_ms) {
             refused = std::move(one);
             longest = range->number;
         }
     }
-    if (!refused.ok() && terms.refused_by != nullptr) *terms.refused_by = longest;
+    if (!refused.ok() && request_.terms.refused_by != nullptr) *request_.terms.refused_by = longest;
     return refused;
+}
+
+Status Engine::QueryPage::execute() {
+    if (!has_rows_) {
+        answer_.page.rows = query::RowTexts(request_.front);
+        return {};
+    }
+    const bool light = budget_ != nullptr;
+    auto [view, settings] = routed_.view_and_settings();
+    query::PageRequest page{
+        .query = *bound_->compiled,
+        .parameters = bound_->parameters,
+        .partitions = {},
+        .range = range_,
+        .full_epk = request_.full_epk,
+        .view = light ? storage::in_memory(*view, *budget_) : std::move(view),
+        .settings = std::move(settings),
+        .clock = clock_,
+        .position = std::move(token_.position),
+        .rows_max = request_.items_max,
+        .front = request_.front,
+        .bytes_max = limits::kResponsePageBytesMax,
+        .deadline_us = light ? INT64_MAX : started_ + kPageBudgetUs,
+        .cancelled = light ? std::function<bool()>() : request_.cancelled,
+        .use_index = request_.use_index,
+        .explain = request_.explain,
+        .position_bytes_max = ContinuationTokens::payload_bytes(request_.token_bytes_max, range_),
+        .owner = light ? nullptr : bound_,
+        .parked = nullptr};
+    for (const auto* range : ranges_) page.partitions.push_back(range->partition.get());
+    std::unique_ptr<query::ParkedPass> parked;
+    if (token_.pass != 0) parked = engine_.passes_.take(token_.pass);
+    if (!request_.continuation.empty()) page.parked = &parked;
+    TRY(answer_.page, query::execute_page(page));
+    // Who goes on with a position, and who notes a path to be sorted by, is a worker.
+    const bool ends = answer_.page.position.empty() && answer_.page.wants_sorted_path.empty();
+    if (light && !ends) return Status(beyond(*budget_));
+    return {};
+}
+
+/// What outlives the page: its position, and that an index would help.
+void Engine::QueryPage::seal() {
+    query::PageAnswer& page = answer_.page;
+    if (!page.position.empty()) {
+        const uint64_t pass =
+            page.parked == nullptr ? 0 : engine_.passes_.put(std::move(page.parked));
+        answer_.continuation = engine_.continuations_.encode_query(
+            {page.position, pass, range_, page.whole_range}, scope());
+    }
+    if (!page.wants_sorted_path.empty()) {
+        // The answer is right without it; with it, the next one need not read every item.
+        (void)engine_.deps_.catalog.request_sorted_path(container_, page.wants_sorted_path);
+    }
+}
+
+/// Fills in charges and takes them from the budgets.
+void Engine::QueryPage::settle() {
+    query::PageAnswer& page = answer_.page;
+    if (functions_ && functions_->calls() > 0) {
+        // Not all of them were for the last partition's items; all of them are paid.
+        if (page.work.empty()) page.work.emplace_back();
+        page.work.back().udf_calls += functions_->calls();
+    }
+    const size_t touched = page.work.empty() ? 0 : page.work.back().partition;
+    answer_.touched = {ranges_[touched]->id, ranges_[touched]->partition->lsn()};
+    set_price(answer_, ranges_, request_.terms, engine_.pricing(request_.bill));
+    if (request_.explain)
+        for (const auto* range : ranges_) answer_.range_ids.push_back(range->id);
+    for (const RangeCharge& part : answer_.range_charges)
+        for (const auto* range : ranges_)
+            if (range->number == part.range) engine_.settle(*range, request_.terms, part.charge);
+}
+
+Result<QueryAnswer> Engine::QueryPage::run() {
+    TRY_STATUS(bind());
+    TRY_STATUS(start());
+    answer_.compile_us = clock_.monotonic_us() - started_;
+    TRY_STATUS(execute());
+    seal();
+    settle();
+    answer_.keyed = is_keyed(container_, *bound_->compiled, bound_->parameters, request_);
+    answer_.compiled = bound_->compiled;
+    answer_.elapsed_us = clock_.monotonic_us() - started_;
+    return std::move(answer_);
 }
 
 bool Engine::runs_functions(const catalog::Container& container, std::string_view text) const {
@@ -167,106 +336,22 @@ bool Engine::runs_functions(const catalog::Container& container, std::string_vie
     return compiled.ok() && (*compiled)->has_udf();
 }
 
-Result<QueryAnswer> Engine::query(const catalog::Container& given,
+Result<QueryAnswer> Engine::query(const catalog::Container& container,
                                   const QueryRequest& request) const {
-    TRY(const Routed routed, route(given));
+    TRY(const Routed routed, route(container));
     return query_routed(routed, request);
 }
 
 Result<QueryAnswer> Engine::query_routed(const Routed& routed, const QueryRequest& request) const {
-    const int64_t started = deps_.clock.monotonic_us();
-    const catalog::Container& container = *routed.container;
-    // A pass may outlive the request: it keeps its own copy.
-    const auto bound = std::make_shared<BoundQuery>();
-    bound->ranges = container.ranges;
-    auto [view, settings] = routed.view_and_settings();
-    TRY(bound->compiled,
-        query::compile(request.text, settings->indexing.computed, settings->space));
-    const auto& compiled = bound->compiled;
-    TRY_STATUS(compiled->check_runnable());
-    query::Environment environment;
-    environment.clock = &deps_.clock;
-    std::optional<PageFunctions> functions;
-    if (compiled->has_udf()) {
-        environment.udf = &PageFunctions::host();
-        functions.emplace(deps_.catalog, container.rid, deps_.scripts.limits);
-    }
-    TRY(bound->parameters,
-        query::Parameters::bind(*compiled, json::copy_value(request.parameters, bound->arena),
-                                environment));
-    const query::Parameters& parameters = bound->parameters;
-    if (request.over_container) TRY_STATUS(check_merge(container, *compiled, parameters));
-    const std::string parameter_text =
-        request.parameters.is_array() ? json::to_text(request.parameters) : std::string();
-    // A position is good for the definitions under which it was reached.
-    std::string identity = query::resume_identity(*compiled);
-    if (!compiled->computed().empty()) identity += '\n' + compiled->container_computed()->json();
-    // Nor does one of the whole container say anything of a range that the next request names.
-    if (request.over_container) identity += "\n*";
-    const uint64_t scope = scope_hash(container, request.range, identity, parameter_text);
-    partition::EpkRange wanted = request.range;
-    ContinuationTokens::QueryToken token;
-    bool has_rows = true;
-    if (!request.continuation.empty()) {
-        TRY(token, continuations_.decode_query(request.continuation, scope));
-        TRY(has_rows, go_on(token, request, wanted));
-    }
-    const auto ranges = ranges_of_query(container, *compiled, parameters, wanted);
-    TRY_STATUS(admit_query(ranges, request.terms));
-    query::PageRequest page_request{
-        .query = *compiled,
-        .parameters = parameters,
-        .partitions = {},
-        .range = wanted,
-        .full_epk = request.full_epk,
-        .view = std::move(view),
-        .settings = std::move(settings),
-        .clock = deps_.clock,
-        .position = std::move(token.position),
-        .rows_max = request.items_max,
-        .front = request.front,
-        .bytes_max = limits::kResponsePageBytesMax,
-        .deadline_us = started + kPageBudgetUs,
-        .cancelled = request.cancelled,
-        .use_index = request.use_index,
-        .explain = request.explain,
-        .position_bytes_max = continuations_.payload_bytes(request.token_bytes_max, wanted),
-        .owner = bound,
-        .parked = nullptr};
-    std::unique_ptr<query::ParkedPass> parked;
-    for (const auto* range : ranges) page_request.partitions.push_back(range->partition.get());
-    if (has_rows && token.pass != 0) parked = passes_.take(token.pass);
-    if (!request.continuation.empty()) page_request.parked = &parked;
-    const int64_t compiled_at = deps_.clock.monotonic_us();
-    QueryAnswer answer;
-    query::PageAnswer& page = answer.page;
-    if (has_rows) {
-        TRY(page, query::execute_page(page_request));
-    } else {
-        page.rows = query::RowTexts(request.front);
-    }
-    if (functions && functions->calls() > 0) {
-        // Not all of them were for the last partition's items; all of them are paid.
-        if (page.work.empty()) page.work.emplace_back();
-        page.work.back().udf_calls += functions->calls();
-    }
-    if (!page.position.empty()) {
-        const uint64_t pass = page.parked == nullptr ? 0 : passes_.put(std::move(page.parked));
-        answer.continuation =
-            continuations_.encode_query({page.position, pass, wanted, page.whole_range}, scope);
-    }
-    if (!page.wants_sorted_path.empty()) {
-        // The answer is right without it; with it, the next one need not read every item.
-        (void)deps_.catalog.request_sorted_path(container, page.wants_sorted_path);
-    }
-    const size_t touched = page.work.empty() ? 0 : page.work.back().partition;
-    answer.touched = {ranges[touched]->id, ranges[touched]->partition->lsn()};
-    settle_query(answer, ranges, request);
-    answer.compiled = compiled;
-    answer.keyed = is_keyed(container, *compiled, parameters, request);
-    answer.compile_us = compiled_at - started;
-    answer.elapsed_us = deps_.clock.monotonic_us() - started;
-    return answer;
+    return QueryPage(*this, routed, request, nullptr).run();
+}
+
+Result<QueryAnswer> Engine::query_within(const catalog::Container& container,
+                                         const QueryRequest& request,
+                                         storage::ReadBudget& budget) const {
+    const auto routed = try_route(container);
+    if (!routed) return beyond(budget);
+    return QueryPage(*this, *routed, request, &budget).run();
 }
 
 }  // namespace orrery::engine

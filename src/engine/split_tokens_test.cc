@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <set>
 
 #include "engine/engine_test_support.h"
 #include "engine/light_query.h"
 #include "engine/ranges_test_support.h"
+#include "partition/move.h"
 
 /// Continuation tokens and positions of the change feed, with splits and merges in between.
 
@@ -143,7 +146,7 @@ TEST(SplitTokens, HalvesGoOnTogether) {
         const auto split = test.catalog().find_container("d", "c");
         ASSERT_EQ(split->ranges->ranges.size(), 2U);
         // The second one first: it must not take what is the first one's.
-        for (const size_t half : {1, 0})
+        for (const size_t half : {1U, 0U})
             finish(split->ranges->ranges[half].partition->identity().range, token, rows);
         EXPECT_EQ(rows.size(), one.rows) << one.text;
         EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), rows.size()) << one.text;
@@ -151,16 +154,16 @@ TEST(SplitTokens, HalvesGoOnTogether) {
         // Positions of both halves, after they were merged.
         std::vector<std::string> merged;
         std::vector<std::string> tokens(2);
-        for (const size_t half : {0, 1})
+        for (const size_t half : {0U, 1U})
             for (auto& row :
                  page(split->ranges->ranges[half].partition->identity().range, tokens[half]))
                 merged.push_back(std::move(row));
         std::vector<std::string> expected = merged;
-        for (const size_t half : {0, 1})
+        for (const size_t half : {0U, 1U})
             finish(split->ranges->ranges[half].partition->identity().range, tokens[half], expected);
         wanted.range_ids = {split->ranges->ranges[0].id, split->ranges->ranges[1].id};
         ASSERT_TRUE(test.catalog().change_ranges(wanted, progress).ok());
-        for (const size_t half : {0, 1}) finish({}, tokens[half], merged);
+        for (const size_t half : {0U, 1U}) finish({}, tokens[half], merged);
         std::sort(merged.begin(), merged.end());
         std::sort(expected.begin(), expected.end());
         EXPECT_EQ(merged, expected) << one.text;
@@ -201,6 +204,61 @@ TEST(SplitTokens, NoKeysNoRows) {
             EXPECT_EQ((*light)->page.rows.size(), static_cast<size_t>(rows)) << text;
         }
     }
+}
+
+/// A thread that must not wait gives a query away while a switch is being written, and afterwards
+/// until it knows the new map.
+TEST(SplitTokens, ASwitchStopsNoLoop) {
+    TestEngine test;
+    Engine& engine = test.engine();
+    test.create_database("d");
+    const auto container = test.create_container("d", kRangedContainer);
+    ASSERT_TRUE(put(engine, container, "p", "i", 1).result.committed);
+    // Not one that has been given away: the next runs of such a text are not tried.
+    int runs = 0;
+    const auto light = [&] {
+        QueryRequest request;
+        request.text = "SELECT VALUE c.n FROM c WHERE c.n = " + std::to_string(++runs);
+        return query_in_memory(engine, *container, request);
+    };
+    ASSERT_TRUE(light().has_value());
+
+    const auto& source = container->ranges->ranges[0].partition;
+    const auto& identity = source->identity();
+    partition::PartitionMove::Plan plan;
+    plan.sources = {source};
+    plan.settings = container->settings;
+    plan.targets = {identity, identity};
+    for (auto& target : plan.targets)
+        target.id += 1000 + static_cast<uint32_t>(&target - plan.targets.data());
+    plan.targets[0].range.max = plan.targets[1].range.min = "\x20";
+    const auto move = partition::PartitionMove::create(
+        plan, {test.store(), test.cache(), engine.workers(), test.clock()});
+    ASSERT_TRUE(move->copy().ok());
+    ASSERT_TRUE(move->open().ok());
+    const auto closed = move->close(UINT64_MAX);
+    ASSERT_TRUE(closed.ok() && *closed);
+    EXPECT_TRUE(light().has_value());  // only writers wait
+    move->begin_switch();
+    auto asked = std::async(std::launch::async, light);
+    const auto state = asked.wait_for(std::chrono::minutes(1));
+    EXPECT_EQ(state, std::future_status::ready);
+    auto waiting = std::async(std::launch::async, [&] {
+        QueryRequest request;
+        request.text = "SELECT VALUE c.n FROM c";
+        return engine.query(*container, request);
+    });
+    move->abandon();
+    if (state == std::future_status::ready) EXPECT_FALSE(asked.get().has_value());
+    EXPECT_TRUE(waiting.get().ok());
+    EXPECT_TRUE(light().has_value());
+
+    RangeChange wanted;
+    wanted.container = container->rid;
+    wanted.range_ids = {container->ranges->ranges[0].id};
+    catalog::RangeProgress progress;
+    ASSERT_TRUE(test.catalog().change_ranges(wanted, progress).ok());
+    EXPECT_FALSE(light().has_value());
 }
 
 /// A follower of the whole change feed does not carry the history of the ranges with it.

@@ -282,7 +282,7 @@ TEST_P(PlanMerge, GivesWhatTheWholeQueryGives) {
         return out;
     };
     const auto expected = texts(client.whole(text));
-    for (const size_t ranges : {1, 2, 5, 200}) {
+    for (const size_t ranges : {1U, 2U, 5U, 200U}) {
         EXPECT_EQ(texts(client.merged(text, ranges)), expected) << text << " over " << ranges;
     }
 }
