@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "net/loop_task.h"
+#include "net/protocol_factory.h"
+
 /// HTTP as a handler sees it. `net` knows nothing of databases; handlers know nothing of sockets.
 namespace orrery::net {
 
@@ -41,19 +44,14 @@ struct HttpResponse {
     void add_header(std::string_view name, int64_t value);
 };
 
-/// Work for the thread of a connection's loop.
-class LoopTask {
-public:
-    virtual ~LoopTask() = default;
-    virtual void run() = 0;
-};
-
 /// One request and its one answer. Owned by the handler from handle() to send().
 class HttpExchange {
 public:
     virtual ~HttpExchange() = default;  ///< destroyed without send(): the client gets a 500
     HttpRequest request;
     HttpResponse response;
+    /// With status 101: what is spoken on the connection behind this answer.
+    ProtocolFactory next_protocol;
 
     /// True once the client has gone, or has sent its last byte a while ago and may have gone; long
     /// work should stop. Any thread.
@@ -79,7 +77,7 @@ public:
     virtual void handle(std::unique_ptr<HttpExchange> exchange) = 0;
     /// The answer to a request that the server itself refuses (bad syntax, too large, too slow):
     /// gives the handler's protocol the chance to word the body. `status` is 400, 408, 411, 413,
-    /// 414, 431, 501 or 505; `why` is one sentence.
+    /// 414, 431, 501, 503 or 505; `why` is one sentence.
     virtual void refuse(int status, std::string_view why, HttpResponse& response) = 0;
 };
 

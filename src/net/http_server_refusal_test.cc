@@ -7,7 +7,6 @@
 
 #include "net/detail/connection.h"
 #include "net/detail/test_client.h"
-#include "net/http_server.h"
 
 namespace orrery::net {
 namespace {
@@ -20,6 +19,7 @@ using detail::start_server;
 using detail::test_now_ms;
 using detail::TestClient;
 using detail::TestHandler;
+using detail::TestServerOptions;
 
 /// Short enough to wait for. A test sets no other time limit than the one it is about: a machine
 /// that is busy elsewhere would trip over the rest.
@@ -44,7 +44,7 @@ void with_steps_below(int64_t limit_ms, Attempt attempt) {
 
 TEST(HttpServerRefusal, EachProblemGetsItsStatusAndTheConnectionCloses) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.header_bytes_max = 1024;
     options.header_count_max = 10;
     options.body_bytes_max = 10'000;
@@ -87,7 +87,7 @@ TEST(HttpServerRefusal, EachProblemGetsItsStatusAndTheConnectionCloses) {
 
 TEST(HttpServerRefusal, LargeBodyIsRefusedBeforeItIsRead) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.body_bytes_max = 1000;
     auto server = start_server(handler, options);
     const std::string block(64 * 1024, 'x');
@@ -105,7 +105,7 @@ TEST(HttpServerRefusal, LargeBodyIsRefusedBeforeItIsRead) {
 
 TEST(HttpServerRefusal, LargeRequestsShareABudget) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.loop_count = 1;
     options.large_request_bytes_max = 1'500'000;
     auto server = start_server(handler, options);
@@ -138,7 +138,7 @@ TEST(HttpServerRefusal, LargeRequestsShareABudget) {
 
 TEST(HttpServerRefusal, SlowHeadersAreCutOff) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.header_timeout_ms = kShortMs;
     auto server = start_server(handler, options);
     TestClient client(server->port());
@@ -162,7 +162,7 @@ TEST(HttpServerRefusal, SlowHeadersAreCutOff) {
 
 TEST(HttpServerRefusal, SlowBodyIsCutOff) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.body_timeout_ms = kShortMs;
     auto server = start_server(handler, options);
     TestClient client(server->port());
@@ -175,7 +175,7 @@ TEST(HttpServerRefusal, SlowBodyIsCutOff) {
 
 TEST(HttpServerRefusal, IdleConnectionsAreClosedSilently) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.idle_timeout_ms = kShortMs;
     auto server = start_server(handler, options);
     TestClient fresh(server->port());
@@ -191,7 +191,7 @@ TEST(HttpServerRefusal, IdleConnectionsAreClosedSilently) {
 
 TEST(HttpServerRefusal, TrafficKeepsAConnectionAlive) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.idle_timeout_ms = 600;
     auto server = start_server(handler, options);
     with_steps_below(options.idle_timeout_ms / 2, [&](auto pressed) {
@@ -213,7 +213,7 @@ TEST(HttpServerRefusal, ReaderThatStopsIsCutOff) {
         exchange->response.body.assign(32 * 1024 * 1024, 'x');
         HttpExchange::send(std::move(exchange));
     });
-    HttpServerOptions options;
+    TestServerOptions options;
     options.write_timeout_ms = kShortMs;
     auto server = start_server(handler, options);
     TestClient client(server->port(), 4096);
@@ -229,7 +229,7 @@ TEST(HttpServerRefusal, SlowReaderThatGoesOnGetsEverything) {
         exchange->response.body.assign(kBytes, 'x');
         HttpExchange::send(std::move(exchange));
     });
-    HttpServerOptions options;
+    TestServerOptions options;
     options.write_timeout_ms = 600;
     auto server = start_server(handler, options);
     with_steps_below(options.write_timeout_ms / 2, [&](auto pressed) {

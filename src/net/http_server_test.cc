@@ -1,5 +1,3 @@
-#include "net/http_server.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,6 +19,8 @@ using detail::start_server;
 using detail::test_now_ms;
 using detail::TestClient;
 using detail::TestHandler;
+using detail::TestServer;
+using detail::TestServerOptions;
 
 TEST(HttpServer, KeepAlive) {
     TestHandler handler;
@@ -215,7 +215,7 @@ TEST(HttpServer, Http10) {
 
 TEST(HttpServer, ExpectContinue) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.body_bytes_max = 100;
     auto server = start_server(handler, options);
     TestClient client(server->port());
@@ -249,7 +249,7 @@ TEST(HttpServer, HalfClosedClientDoesNotCountAsGoneAtOnce) {
     Parked parked;
     TestHandler handler(
         [&](std::unique_ptr<HttpExchange> e) { parked.put_unless_now(std::move(e)); });
-    HttpServerOptions options;
+    TestServerOptions options;
     options.loop_count = 1;
     auto server = start_server(handler, options);
     TestClient other(server->port());
@@ -297,7 +297,7 @@ TEST(HttpServer, AbandonedExchangeIsAnswered500) {
 
 TEST(HttpServer, ConnectionLimitMakesNewClientsWait) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.connections_max = 2;
     auto server = start_server(handler, options);
     auto a = std::make_unique<TestClient>(server->port());
@@ -316,15 +316,15 @@ TEST(HttpServer, ConnectionLimitMakesNewClientsWait) {
 
 TEST(HttpServer, BadAddressesAreErrors) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.bind_address = "no.such.address";
-    auto refused = HttpServer::start(options, handler);
+    auto refused = TestServer::start(options, http_protocol(handler));
     ASSERT_FALSE(refused.ok());
     EXPECT_NE(refused.error().message.find("no.such.address"), std::string::npos);
     auto server = start_server(handler);
     options.bind_address = "127.0.0.1";
     options.port = server->port();
-    auto taken = HttpServer::start(options, handler);
+    auto taken = TestServer::start(options, http_protocol(handler));
     ASSERT_FALSE(taken.ok());
     EXPECT_NE(taken.error().message.find(std::to_string(server->port())), std::string::npos);
     EXPECT_NE(taken.error().message.find("in use"), std::string::npos) << taken.error().message;

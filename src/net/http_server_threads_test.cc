@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "net/detail/test_client.h"
-#include "net/http_server.h"
 
 namespace orrery::net {
 namespace {
@@ -21,6 +20,7 @@ using detail::start_server;
 using detail::test_now_ms;
 using detail::TestClient;
 using detail::TestHandler;
+using detail::TestServerOptions;
 
 /// Answers on its own threads, in random order.
 class Workers {
@@ -187,7 +187,7 @@ TEST(HttpServerThreads, AnswerGivenDuringAnotherRequestsCall) {
         TestHandler::echo(std::move(first));
         TestHandler::echo(std::move(exchange));
     });
-    HttpServerOptions options;
+    TestServerOptions options;
     options.loop_count = 1;
     auto server = start_server(handler, options);
     TestClient a(server->port()), b(server->port());
@@ -212,7 +212,7 @@ TEST(HttpServerThreads, ConnectionsAreSpreadOverLoops) {
         }
         TestHandler::echo(std::move(exchange));
     });
-    HttpServerOptions options;
+    TestServerOptions options;
     options.loop_count = 3;
     auto server = start_server(handler, options);
     std::vector<std::unique_ptr<TestClient>> clients;
@@ -270,7 +270,7 @@ TEST(HttpServerThreads, ManyConnections) {
 /// Answers of one round are sent together: some of their clients have left by then.
 TEST(HttpServerThreads, PipelineBesideClientsThatLeave) {
     TestHandler handler;
-    HttpServerOptions options;
+    TestServerOptions options;
     options.loop_count = 1;
     auto server = start_server(handler, options);
     const uint16_t port = server->port();
@@ -331,7 +331,7 @@ TEST(HttpServerStop, RequestsInProgressAreFinished) {
     Parked parked;
     TestHandler handler(
         [&](std::unique_ptr<HttpExchange> e) { parked.put_unless_now(std::move(e)); });
-    HttpServerOptions options;
+    TestServerOptions options;
     options.loop_count = 1;
     auto server = start_server(handler, options);
     TestClient handled(server->port()), sending(server->port()), idle(server->port());

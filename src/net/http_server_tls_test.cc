@@ -4,7 +4,6 @@
 
 #include "net/detail/certificates.h"
 #include "net/detail/test_client.h"
-#include "net/http_server.h"
 
 namespace orrery::net {
 namespace {
@@ -17,6 +16,7 @@ using detail::Reply;
 using detail::start_server;
 using detail::TestClient;
 using detail::TestHandler;
+using detail::TestServerOptions;
 
 class HttpServerTls : public ::testing::Test {
 protected:
@@ -34,7 +34,7 @@ protected:
     ~HttpServerTls() override { SSL_CTX_free(context_); }
 
     std::unique_ptr<TlsIdentity> identity_;
-    HttpServerOptions options_;
+    TestServerOptions options_;
     SSL_CTX* context_ = nullptr;
 };
 

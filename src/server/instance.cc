@@ -15,7 +15,8 @@
 #include "lab/pages.h"
 #include "lab/recorder.h"
 #include "lab/recording_file.h"
-#include "net/http_server.h"
+#include "net/http_protocol.h"
+#include "net/server.h"
 #include "net/tls.h"
 #include "partition/item_cache.h"
 #include "query/computed.h"
@@ -107,26 +108,25 @@ public:
         head.open_metrics = is_loopback(options.bind_address);
         head_ = std::make_unique<rest::RestHead>(*engine_, std::move(head));
         door_ = std::make_unique<FrontDoor>(*head_);
-        net::HttpServerOptions http;
-        http.bind_address = options.bind_address;
-        http.port = options.port;
-        http.tls = tls_.get();
-        TRY(http_, net::HttpServer::start(http, *door_));
-        return {};
+        network_ = std::make_unique<net::Server>();
+        TRY(endpoints_,
+            open_listeners(*network_, {.bind_address = options.bind_address, .tls = tls_.get()},
+                           {{"NoSQL", "http", options.port, net::http_protocol(*door_)}}));
+        return network_->start();
     }
 
-    uint16_t port() const override { return http_->port(); }
+    const std::vector<Endpoint>& endpoints() const override { return endpoints_; }
 
     Status stop() override {
         if (stopped_) return {};
         stopped_ = true;
         if (engine_ != nullptr) engine_->scripts().end_runs_in(kStopScriptsMs);
-        if (http_ != nullptr) http_->stop(kStopGraceMs);
+        if (network_ != nullptr) network_->stop(kStopGraceMs);
         // Commits of scripts and of views may need a worker.
         if (engine_ != nullptr) engine_->scripts().stop();
         if (engine_ != nullptr) engine_->stop_background();
         if (workers_ != nullptr) workers_->stop();
-        // Closing answers the writes that are still queued: engine, head and listener must be
+        // Closing answers the writes that are still queued: engine, heads and listeners must be
         // there.
         Status status;
         // While the folder is still ours.
@@ -141,7 +141,7 @@ public:
 private:
     /// In the opposite order of open(). The engine waits for threads that are stuck.
     void release() {
-        http_.reset();
+        network_.reset();
         door_.reset();
         head_.reset();
         lab_.reset();
@@ -167,7 +167,8 @@ private:
     std::unique_ptr<lab::Lab> lab_;
     std::unique_ptr<rest::RestHead> head_;
     std::unique_ptr<FrontDoor> door_;
-    std::unique_ptr<net::HttpServer> http_;
+    std::unique_ptr<net::Server> network_;
+    std::vector<Endpoint> endpoints_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "catalog/range_change.h"
 #include "catalog/throughput.h"
 #include "engine/account.h"
+#include "server/listeners.h"
 #include "storage/store.h"
 
 namespace orrery::server {
@@ -17,7 +18,7 @@ namespace orrery::server {
 struct InstanceOptions {
     std::string data_folder;  ///< empty: in memory
     std::string bind_address = "127.0.0.1";
-    uint16_t port = 8081;
+    PortChoice port{.number = 8081, .required = true};  ///< for the NoSQL protocol and the Explorer
     engine::AccountKeyTexts keys;
     engine::AccountSettings account;
     catalog::ThroughputSettings throughput;
@@ -29,7 +30,7 @@ struct InstanceOptions {
     bool recording = true;                ///< false: metrics and the Design Lab stay empty
 };
 
-/// A whole server in one object: store, catalog, engine, head, listener, wired in that order and
+/// A whole server in one object: store, catalog, engine, heads, listeners, wired in that order and
 /// taken down in the opposite one.
 class Instance {
 public:
@@ -37,7 +38,8 @@ public:
     static Result<std::unique_ptr<Instance>> start(const InstanceOptions& options);
     virtual ~Instance() = default;
 
-    virtual uint16_t port() const = 0;
+    /// The ports that are open; the first one is the NoSQL protocol's.
+    virtual const std::vector<Endpoint>& endpoints() const = 0;
     /// Stops accepting, finishes requests, flushes and closes. Idempotent.
     virtual Status stop() = 0;
     /// After stop(): threads that are stuck in a script and still use the instance. Everything that

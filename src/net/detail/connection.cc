@@ -19,48 +19,26 @@ constexpr size_t kBufferBytes = 16 * 1024;
 constexpr size_t kBufferKeepBytes = 64 * 1024;  ///< larger ones are given back when empty
 constexpr size_t kBufferSlackBytes = 256;       ///< room to notice the client's end behind a body
 constexpr int kReadsInARowMax = 16;             ///< then other connections get their turn
-constexpr char kTlsHandshakeRecord = 0x16;
-constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/// A TLS client's first record: handshake, version 3.1 to 3.3. Read as a little-endian length these
+/// bytes would be more than 64 KB, which no protocol of lengths accepts as its first message.
+constexpr size_t kTlsFirstBytes = 3;
+bool may_be_tls(const char* bytes, size_t count) {
+    return (count < 1 || bytes[0] == 0x16) && (count < 2 || bytes[1] == 0x03) &&
+           (count < 3 || (bytes[2] >= 0x01 && bytes[2] <= 0x03));
+}
 
 }  // namespace
 
-Exchange::~Exchange() {
-    if (connection == nullptr) return;
-    Loop& loop = connection->loop();
-    loop.answer(std::move(connection), nullptr);
-}
-
-bool Exchange::cancelled() const {
-    return connection != nullptr && connection->client_gone();
-}
-
-void Exchange::run_on_loop(std::unique_ptr<LoopTask> task) {
-    DCHECK(connection != nullptr);
-    Loop& loop = connection->loop();
-    if (loop.on_own_thread()) {
-        task->run();
-    } else {
-        loop.post(std::move(task));
-    }
-}
-
-void Exchange::do_send(std::unique_ptr<HttpExchange> self) {
-    DCHECK(self.get() == this && connection != nullptr);
-    std::shared_ptr<Connection> target = std::move(connection);
-    Loop& loop = target->loop();
-    loop.answer(std::move(target),
-                std::unique_ptr<Exchange>(static_cast<Exchange*>(self.release())));
-}
-
 std::atomic<uint64_t> Connection::connections{0};
 
-Connection::Connection(std::shared_ptr<Loop> loop, bool peer_is_loopback)
+Connection::Connection(std::shared_ptr<Loop> loop, std::shared_ptr<const Origin> origin,
+                       bool peer_is_loopback)
     : loop_(std::move(loop)),
+      origin_(std::move(origin)),
       peer_is_loopback_(peer_is_loopback),
       number_(++connections),
-      parser_(HttpLimits{.header_bytes_max = loop_->options().header_bytes_max,
-                         .header_count_max = loop_->options().header_count_max,
-                         .body_bytes_max = loop_->options().body_bytes_max}) {
+      plain_or_tls_known_(origin_->tls == nullptr) {
     set_buffer(kBufferBytes);
 }
 
@@ -70,6 +48,7 @@ Connection::~Connection() {
 
 void Connection::start(OwnedFd socket) {
     socket_ = std::move(socket);
+    protocol_ = origin_->make_protocol(*this);
     const int on = 1;
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (!loop_->watch(socket_.get(), EPOLLIN | EPOLLOUT | EPOLLRDHUP, *this)) {
@@ -89,28 +68,40 @@ void Connection::on_events(uint32_t events) {
     proceed();
 }
 
+void Connection::on_wake() {
+    if (state_ == State::kClosed) return;
+    protocol_->on_wake();
+    proceed();
+}
+
 void Connection::stop() {
-    if (state_ == State::kReading && begin_ == end_) {
-        close();
+    if (state_ == State::kOpen) {
+        protocol_->on_stop();
     } else if (state_ == State::kLingering) {
-        deadline_ms_ = std::min(deadline_ms_, coarse_now_ms() + kLingerStoppingMs);
-        loop_->note_deadline(deadline_ms_);
+        set_deadline(std::min(deadline_ms_, coarse_now_ms() + kLingerStoppingMs));
     }
+}
+
+void Connection::switch_protocol(const ProtocolFactory& make_protocol) {
+    DCHECK(former_protocol_ == nullptr);
+    former_protocol_ = std::move(protocol_);
+    protocol_ = make_protocol(*this);
 }
 
 void Connection::close() {
     if (state_ == State::kClosed) return;
     state_ = State::kClosed;
-    deadline_ms_ = kNever;
+    deadline_ms_ = write_deadline_ms_ = kNever;
     client_gone_ms_.store(0, std::memory_order_relaxed);
     socket_.reset();
+    protocol_->on_closed();
     loop_->remove(*this);
 }
 
 /// Serves requests and reads on as far as possible without waiting. The way in after any event.
 void Connection::proceed() {
     for (int reads = 0;; ++reads) {
-        advance();
+        if (state_ == State::kOpen) protocol_->advance();
         if (state_ == State::kClosed || !input_waits()) return;
         if (reads == kReadsInARowMax) {
             loop_->resume_later(shared_from_this());
@@ -118,65 +109,6 @@ void Connection::proceed() {
         }
         read_some();
     }
-}
-
-/// Serves what has been received until more is needed or a request is under way.
-void Connection::advance() {
-    while (state_ == State::kReading) {
-        switch (parser_.parse(buffer_.get() + begin_, end_ - begin_)) {
-            case HttpParser::Outcome::kNeedMore:
-                if (!await_input()) return;
-                break;
-            case HttpParser::Outcome::kRefused:
-                refuse(parser_.status(), parser_.why());
-                return;
-            case HttpParser::Outcome::kComplete:
-                dispatch();
-                break;
-        }
-    }
-}
-
-/// True when more plaintext was at hand; else input is waited for or the connection is closed.
-bool Connection::await_input() {
-    if (!make_room()) {
-        refuse(503, "The server is receiving too many large requests at once. Try again later.");
-        return false;
-    }
-    if (tls_backlog_ && decrypt()) return true;
-    if (state_ == State::kClosed) return false;
-    if (input_ended_) {
-        close();
-        return false;
-    }
-    if (parser_.wants_continue() && !continue_sent_) send_continue();
-    if (state_ == State::kClosed) return false;
-    enter_phase();
-    arm_read();
-    return false;
-}
-
-/// A phase's time runs from its start; bytes that trickle in do not extend it.
-void Connection::enter_phase() {
-    const bool idle = begin_ == end_ && (tls_ == nullptr || tls_->handshake_done());
-    const Phase phase = idle ? Phase::kIdle : parser_.head_complete() ? Phase::kBody : Phase::kHead;
-    if (phase == phase_) return;
-    phase_ = phase;
-    const HttpServerOptions& options = loop_->options();
-    deadline_ms_ = coarse_now_ms() + (phase == Phase::kIdle   ? options.idle_timeout_ms
-                                      : phase == Phase::kBody ? options.body_timeout_ms
-                                                              : options.header_timeout_ms);
-}
-
-void Connection::send_continue() {
-    continue_sent_ = true;
-    if (tls_ != nullptr) {
-        if (!tls_->write(kContinue) || flush_tls() == Progress::kFailed) close();
-        return;
-    }
-    // Nothing else is being sent, so so few bytes fit unless the connection is beyond help.
-    const ssize_t sent = ::send(socket_.get(), kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
-    if (sent != static_cast<ssize_t>(kContinue.size())) close();
 }
 
 void Connection::arm_read() {
@@ -212,15 +144,17 @@ void Connection::read_some() {
     }
     // Less than asked for: that was all. What comes later is another event.
     if (static_cast<size_t>(count) < size && !input_ending_) readable_ = false;
-    if (state_ != State::kLingering) take_input(static_cast<size_t>(count));
-    if (state_ == State::kHandling || state_ == State::kLingering) arm_read();
+    if (state_ == State::kLingering) {
+        arm_read();
+    } else {
+        take_input(static_cast<size_t>(count));
+    }
 }
 
 /// A client that has only closed its sending side still gets its answer.
 void Connection::on_input_end(bool orderly) {
     note_half_closed();
-    const bool answer_due = state_ == State::kHandling || state_ == State::kWriting;
-    if (!orderly || !answer_due) close();
+    if (!orderly || state_ != State::kOpen || !protocol_->answer_due()) close();
 }
 
 void Connection::note_half_closed() {
@@ -235,17 +169,33 @@ void Connection::take_input(size_t count) {
         return;
     }
     end_ += count;
-    if (first_byte_seen_) return;
-    first_byte_seen_ = true;
-    if (buffer_[0] != kTlsHandshakeRecord || loop_->options().tls == nullptr) return;
-    tls_ = TlsStream::create(*loop_->options().tls);
+    if (!plain_or_tls_known_) decide_on_tls();
+}
+
+/// Bytes that do not tell yet count as consumed: the protocol does not see them.
+void Connection::decide_on_tls() {
+    begin_ = 0;
+    if (!may_be_tls(buffer_.get(), end_)) {
+        plain_or_tls_known_ = true;
+        return;
+    }
+    if (end_ < kTlsFirstBytes) {
+        begin_ = end_;
+        return;
+    }
+    plain_or_tls_known_ = true;
+    tls_ = TlsStream::create(*origin_->tls);
     if (tls_ == nullptr) {
         close();
         return;
     }
-    tls_->add_input({buffer_.get(), count});
+    tls_->add_input({buffer_.get(), end_});
     end_ = 0;
     decrypt();
+}
+
+bool Connection::handshaking() const {
+    return tls_ != nullptr ? !tls_->handshake_done() : !plain_or_tls_known_ && end_ > 0;
 }
 
 /// Moves plaintext into the buffer; true when there was some. May close the connection.
@@ -278,7 +228,7 @@ bool Connection::decrypt() {
     }
     // Handshake messages, alerts and key updates. Requested ones without end are an attack.
     constexpr size_t kPendingBytesMax = 1024 * 1024;
-    if (state_ != State::kWriting) failed |= flush_tls() == Progress::kFailed;
+    if (!sending_) failed |= flush_tls() == Progress::kFailed;
     if (failed || tls_->output().size() > kPendingBytesMax) {
         close();
         return false;
@@ -286,22 +236,19 @@ bool Connection::decrypt() {
     return end_ > end_before;
 }
 
-/// Makes free space behind what was received. The parser refuses at its limits, so the buffer
-/// stays below twice their sum. False when the loop's large requests leave no memory for it.
-bool Connection::make_room() {
-    DCHECK(state_ == State::kReading);
+bool Connection::room_for_input() {
     if (begin_ > 0 && capacity_ - end_ < capacity_ / 2) {
         std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;
     }
-    if (end_ < capacity_) return true;
-    end_ = begin_ + parser_.compact(buffer_.get() + begin_, end_ - begin_);
+    return end_ < capacity_;
+}
+
+bool Connection::grow_input(size_t expected) {
     if (capacity_ - end_ >= kBufferSlackBytes) return true;
     size_t capacity = capacity_ * 2;
-    if (const size_t expected = parser_.bytes_expected(); expected > 0) {
-        capacity = std::min(capacity, begin_ + expected + kBufferSlackBytes);
-    }
+    if (expected > 0) capacity = std::min(capacity, begin_ + expected + kBufferSlackBytes);
     if (capacity <= capacity_) return true;
     if (capacity > kBufferKeepBytes) {
         if (!loop_->take_large_bytes(capacity - large_bytes_)) return false;
@@ -319,11 +266,9 @@ void Connection::set_buffer(size_t capacity) {
     capacity_ = capacity;
 }
 
-void Connection::drop_request() {
-    begin_ += parser_.consumed();
-    parser_.reset();
-    continue_sent_ = false;
-    phase_ = Phase::kNone;
+void Connection::consume(size_t bytes) {
+    begin_ += bytes;
+    DCHECK(begin_ <= end_);
     if (begin_ != end_) return;
     begin_ = end_ = 0;
     if (capacity_ <= kBufferKeepBytes) return;
@@ -331,72 +276,15 @@ void Connection::drop_request() {
     loop_->give_large_bytes(std::exchange(large_bytes_, 0));
 }
 
-std::unique_ptr<Exchange> Connection::take_exchange() {
-    return exchange_ != nullptr ? std::move(exchange_) : std::make_unique<Exchange>();
-}
-
-void Connection::dispatch() {
-    state_ = State::kHandling;
-    phase_ = Phase::kNone;
-    deadline_ms_ = kNever;
-    if (input_ended_) note_half_closed();  // this one has its own time
-    std::unique_ptr<Exchange> exchange = take_exchange();
-    parser_.fill(buffer_.get() + begin_, exchange->request);
-    exchange->request.tls = tls_ != nullptr;
-    exchange->request.peer_is_loopback = peer_is_loopback_;
-    exchange->request.connection = number_;
-    exchange->connection = shared_from_this();
-    loop_->dispatch(*this, std::move(exchange));
-    if (answered_) {
-        answered_ = false;
-        respond();
-    } else {
-        arm_read();  // to learn whether the client stays
-    }
-}
-
-void Connection::set_answer(std::unique_ptr<Exchange> exchange) {
-    if (exchange == nullptr) {
-        exchange = take_exchange();
-        exchange->response = {};
-        exchange->response.status = 500;
-        exchange->response.add_header("content-type", "text/plain");
-        exchange->response.body = "The server gave up on this request.\n";
-    }
-    exchange_ = std::move(exchange);
-}
-
-void Connection::answer_in_dispatch(std::unique_ptr<Exchange> exchange) {
-    set_answer(std::move(exchange));
-    answered_ = true;
-}
-
-void Connection::answer_later(std::unique_ptr<Exchange> exchange) {
-    if (state_ == State::kClosed) return;
-    DCHECK(state_ == State::kHandling);
-    set_answer(std::move(exchange));
-    respond();
-    proceed();
-}
-
-void Connection::refuse(int status, std::string_view why) {
-    exchange_ = take_exchange();
-    exchange_->response.status = status;
-    loop_->handler().refuse(status, why, exchange_->response);
-    keep_alive_ = false;
-    respond();
-}
-
 void Connection::on_deadline() {
-    if (state_ == State::kWriting && peer_reads_on()) return;
-    if (state_ != State::kReading || phase_ == Phase::kIdle ||
-        (tls_ != nullptr && !tls_->handshake_done())) {
+    const int64_t now_ms = coarse_now_ms();
+    const bool blocked = write_deadline_ms_ <= now_ms && !peer_reads_on();
+    if (blocked || state_ != State::kOpen) {
         close();
-    } else if (phase_ == Phase::kBody) {
-        refuse(408, "The request's body did not arrive in time.");
-    } else {
-        refuse(408, "The request's headers did not arrive in time.");
+        return;
     }
+    if (deadline_ms_ > now_ms) return;
+    protocol_->on_deadline();
     if (state_ != State::kClosed) proceed();
 }
 

@@ -5,95 +5,57 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include "base/check.h"
 #include "net/detail/connection.h"
-#include "net/detail/reason_phrase.h"
 
 namespace orrery::net::detail {
 namespace {
 
-constexpr size_t kCopiedBodyBytesMax = 4096;    ///< cheaper to copy than to gather
+constexpr size_t kCopiedTailBytesMax = 4096;    ///< cheaper to copy than to gather
 constexpr size_t kTlsRecordBytes = 16 * 1024;   ///< the largest record's plaintext
 constexpr size_t kTlsPieceBytes = 64 * 1024;    ///< encrypted at a time
-constexpr size_t kKeptStringBytes = 64 * 1024;  ///< larger ones are given back after an answer
-
-void append_number(std::string& out, uint64_t value) {
-    char digits[24];
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-}
-
-void clear_string(std::string& text) {
-    text.clear();
-    if (text.capacity() > kKeptStringBytes) text.shrink_to_fit();
-}
+constexpr size_t kKeptOutputBytes = 64 * 1024;  ///< larger ones are given back when sent
 
 }  // namespace
 
-/// exchange_'s response is built now and sent soon, with those of other connections.
-void Connection::respond() {
-    keep_alive_ = keep_alive_ && parser_.keep_alive() && !loop_->stopping();
-    build_head();
-    drop_request();
-    state_ = State::kWriting;
-    deadline_ms_ = kNever;  // the client's part is done; writing has a time limit of its own
+void Connection::send(std::string_view tail) {
+    DCHECK(takes_output());
+    size_t copied = 0;
+    if (tls_ != nullptr) {
+        // Both fill the first record together.
+        copied = std::min(tail.size(), kTlsRecordBytes - std::min(output_.size(), kTlsRecordBytes));
+    } else if (tail.size() <= kCopiedTailBytesMax) {
+        copied = tail.size();
+    }
+    output_.append(tail.substr(0, copied));
+    tail_ = tail.substr(copied);
+    if (sending_) return;  // with what is waiting for this round's end
+    sending_ = true;
     loop_->send_soon(shared_from_this());
 }
 
-void Connection::send_answer() {
-    if (state_ != State::kWriting) return;  // closed meanwhile
+void Connection::send_now() {
+    if (state_ != State::kOpen || !sending_) return;  // closed or sent meanwhile
     write_on();
     proceed();
-}
-
-void Connection::build_head() {
-    const HttpResponse& response = exchange_->response;
-    DCHECK(response.status >= 200 && response.status <= 999);
-    const bool body_exists = response.status != 204 && response.status != 304;
-    head_.clear();
-    head_.append("HTTP/1.1 ");
-    append_number(head_, static_cast<uint64_t>(response.status));
-    head_.push_back(' ');
-    head_.append(reason_phrase(response.status));
-    head_.append("\r\n");
-    head_.append(loop_->date_line());
-    if (body_exists) {
-        head_.append("content-length: ");
-        append_number(head_, response.body.size());
-        head_.append("\r\n");
-    }
-    if (!keep_alive_) {
-        head_.append("connection: close\r\n");
-    } else if (parser_.version_1_0()) {
-        head_.append("connection: keep-alive\r\n");
-    }
-    head_.append(response.head);
-    head_.append("\r\n");
-
-    body_ = body_exists && !parser_.is_head_method() ? std::string_view(response.body)
-                                                     : std::string_view();
-    size_t copied = 0;
-    if (tls_ != nullptr) {
-        // Head and body fill the first record together.
-        copied = std::min(body_.size(), kTlsRecordBytes - std::min(head_.size(), kTlsRecordBytes));
-    } else if (body_.size() <= kCopiedBodyBytesMax) {
-        copied = body_.size();
-    }
-    head_.append(body_.substr(0, copied));
-    body_.remove_prefix(copied);
-    head_sent_ = body_sent_ = 0;
 }
 
 void Connection::write_on() {
     switch (tls_ != nullptr ? send_tls() : send_plain()) {
         case Progress::kDone:
-            finish_response();
+            sending_ = false;
+            write_deadline_ms_ = kNever;
+            output_.clear();
+            if (output_.capacity() > kKeptOutputBytes) output_.shrink_to_fit();
+            tail_ = {};
+            output_sent_ = tail_sent_ = 0;
+            protocol_->on_sent();
             break;
         case Progress::kBlocked:
             queued_bytes_ = queued_bytes();
-            deadline_ms_ = coarse_now_ms() + loop_->options().write_timeout_ms;
-            await_writable();
+            await_progress();
+            write_armed_ = true;
             break;
         case Progress::kFailed:
             close();
@@ -105,12 +67,12 @@ Connection::Progress Connection::send_plain() {
     for (;;) {
         iovec pieces[2];
         size_t count = 0;
-        if (head_sent_ < head_.size()) {
-            pieces[count++] = {head_.data() + head_sent_, head_.size() - head_sent_};
+        if (output_sent_ < output_.size()) {
+            pieces[count++] = {output_.data() + output_sent_, output_.size() - output_sent_};
         }
-        if (body_sent_ < body_.size()) {
-            pieces[count++] = {const_cast<char*>(body_.data()) + body_sent_,
-                               body_.size() - body_sent_};
+        if (tail_sent_ < tail_.size()) {
+            pieces[count++] = {const_cast<char*>(tail_.data()) + tail_sent_,
+                               tail_.size() - tail_sent_};
         }
         if (count == 0) return Progress::kDone;
         ssize_t sent;
@@ -126,9 +88,9 @@ Connection::Progress Connection::send_plain() {
             if (errno == EINTR) continue;
             return errno == EAGAIN || errno == EWOULDBLOCK ? Progress::kBlocked : Progress::kFailed;
         }
-        const size_t of_head = std::min(static_cast<size_t>(sent), head_.size() - head_sent_);
-        head_sent_ += of_head;
-        body_sent_ += static_cast<size_t>(sent) - of_head;
+        const size_t of_output = std::min(static_cast<size_t>(sent), output_.size() - output_sent_);
+        output_sent_ += of_output;
+        tail_sent_ += static_cast<size_t>(sent) - of_output;
     }
 }
 
@@ -136,12 +98,12 @@ Connection::Progress Connection::send_tls() {
     for (;;) {
         if (const Progress progress = flush_tls(); progress != Progress::kDone) return progress;
         std::string_view piece;
-        if (head_sent_ < head_.size()) {
-            piece = std::string_view(head_).substr(head_sent_);
-            head_sent_ = head_.size();
+        if (output_sent_ < output_.size()) {
+            piece = std::string_view(output_).substr(output_sent_);
+            output_sent_ = output_.size();
         } else {
-            piece = body_.substr(body_sent_, kTlsPieceBytes);
-            body_sent_ += piece.size();
+            piece = tail_.substr(tail_sent_, kTlsPieceBytes);
+            tail_sent_ += piece.size();
         }
         if (piece.empty()) return Progress::kDone;
         if (!tls_->write(piece)) return Progress::kFailed;
@@ -156,7 +118,7 @@ Connection::Progress Connection::flush_tls() {
         if (sent < 0) {
             if (errno == EINTR) continue;
             if (errno != EAGAIN && errno != EWOULDBLOCK) return Progress::kFailed;
-            await_writable();
+            write_armed_ = true;
             return Progress::kBlocked;
         }
         tls_->output_sent(static_cast<size_t>(sent));
@@ -164,8 +126,20 @@ Connection::Progress Connection::flush_tls() {
     return Progress::kDone;
 }
 
-void Connection::await_writable() {
-    write_armed_ = true;
+void Connection::send_at_once(std::string_view bytes) {
+    DCHECK(!sending_);
+    if (tls_ != nullptr) {
+        if (!tls_->write(bytes) || flush_tls() == Progress::kFailed) close();
+        return;
+    }
+    // Nothing else is being sent, so so few bytes fit unless the connection is beyond help.
+    const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent != static_cast<ssize_t>(bytes.size())) close();
+}
+
+void Connection::await_progress() {
+    write_deadline_ms_ = coarse_now_ms() + origin_->write_timeout_ms;
+    loop_->note_deadline(write_deadline_ms_);
 }
 
 /// Sent by us and not yet acknowledged by the peer.
@@ -180,14 +154,13 @@ bool Connection::peer_reads_on() {
     const int queued = queued_bytes();
     if (queued >= queued_bytes_) return false;
     queued_bytes_ = queued;
-    deadline_ms_ = coarse_now_ms() + loop_->options().write_timeout_ms;
+    await_progress();
     return true;
 }
 
 void Connection::on_writable() {
     write_armed_ = false;
-    if (state_ == State::kClosed) return;
-    if (state_ == State::kWriting) {
+    if (sending_ && state_ == State::kOpen) {
         write_on();
         proceed();
     } else if (tls_ != nullptr && flush_tls() == Progress::kFailed) {
@@ -195,22 +168,9 @@ void Connection::on_writable() {
     }
 }
 
-void Connection::finish_response() {
-    exchange_->response.status = 200;
-    clear_string(exchange_->response.head);
-    clear_string(exchange_->response.body);
-    body_ = {};
-    // A stop that came behind this answer's head found the connection busy and waits for its end.
-    if (!keep_alive_ || (loop_->stopping() && begin_ == end_)) {
-        linger();
-        return;
-    }
-    state_ = State::kReading;
-}
-
-/// Closes the sending side and waits a little for the client to do the same.
 void Connection::linger() {
     state_ = State::kLingering;
+    write_deadline_ms_ = kNever;
     if (tls_ != nullptr) {
         tls_->close();
         flush_tls();
@@ -220,8 +180,7 @@ void Connection::linger() {
         close();
         return;
     }
-    deadline_ms_ = coarse_now_ms() + (loop_->stopping() ? kLingerStoppingMs : kLingerMs);
-    loop_->note_deadline(deadline_ms_);
+    set_deadline(coarse_now_ms() + (loop_->stopping() ? kLingerStoppingMs : kLingerMs));
     arm_read();
 }
 

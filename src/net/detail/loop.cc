@@ -25,12 +25,6 @@ constexpr int64_t kAnswerHeldUsMax = 200;
 
 thread_local const Loop* current_loop = nullptr;
 
-int64_t coarse_ms(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return static_cast<int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
-}
-
 }  // namespace
 
 void OwnedFd::reset() {
@@ -39,16 +33,14 @@ void OwnedFd::reset() {
 }
 
 int64_t coarse_now_ms() {
-    return coarse_ms(CLOCK_MONOTONIC_COARSE);
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return static_cast<int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
 }
 
-Loop::Loop(const HttpServerOptions& options, HttpHandler& handler, std::function<void()> on_closed)
-    : options_(options),
-      handler_(handler),
+Loop::Loop(size_t large_bytes_max, std::function<void()> on_closed)
+    : large_bytes_max_(large_bytes_max),
       on_closed_(std::move(on_closed)),
-      shortest_timeout_ms_(
-          std::max<int64_t>(1, std::min({options.header_timeout_ms, options.body_timeout_ms,
-                                         options.idle_timeout_ms, options.write_timeout_ms}))),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       waker_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!usable()) return;
@@ -64,20 +56,20 @@ Loop::~Loop() {
 }
 
 void Loop::start() {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] { serve(); });
 }
 
-void Loop::run() {
+void Loop::serve() {
     current_loop = this;
     while (!finished_) {
         wait_for_events();
         read_mail();
         if (!resumed_.empty()) resume_connections();
         if (next_due_ms() <= coarse_now_ms()) on_timer();
-        send_answers();
+        send_output();
         ended_.clear();
     }
-    // All connections are closed. Handlers may still hold exchanges: their answers go nowhere.
+    // All connections are closed. Others may still hold them: what they send goes nowhere.
     std::vector<Mail> late;
     {
         const std::lock_guard lock(mutex_);
@@ -95,7 +87,7 @@ void Loop::wait_for_events() {
         timeout_ms = static_cast<int>(std::min<int64_t>(delay_ms, std::numeric_limits<int>::max()));
     }
     sleeping_.store(true, std::memory_order_seq_cst);
-    if (!resumed_.empty() || !answered_.empty() || has_mail_.load(std::memory_order_seq_cst))
+    if (!resumed_.empty() || !to_send_.empty() || has_mail_.load(std::memory_order_seq_cst))
         timeout_ms = 0;
     epoll_event events[kEventsMax];
     const int count = ::epoll_wait(epoll_.get(), events, kEventsMax, timeout_ms);
@@ -104,7 +96,7 @@ void Loop::wait_for_events() {
     for (int i = 0; i < count; ++i) {
         if (auto* watcher = static_cast<Watcher*>(events[i].data.ptr); watcher != nullptr)
             watcher->on_events(events[i].events);
-        send_answers_when_due();
+        send_output_when_due();
     }
 }
 
@@ -123,22 +115,22 @@ bool Loop::on_own_thread() const {
     return current_loop == this;
 }
 
-void Loop::adopt(OwnedFd socket, bool peer_is_loopback) {
+void Loop::adopt(OwnedFd socket, std::shared_ptr<const Origin> origin, bool peer_is_loopback) {
     connection_count_.fetch_add(1, std::memory_order_relaxed);
-    post_function([this, socket = std::move(socket), peer_is_loopback]() mutable {
-        auto connection = std::make_shared<Connection>(shared_from_this(), peer_is_loopback);
+    post_function([this, socket = std::move(socket), origin = std::move(origin),
+                   peer_is_loopback]() mutable {
+        auto connection =
+            std::make_shared<Connection>(shared_from_this(), std::move(origin), peer_is_loopback);
         connection->position_in_loop = connections_.size();
         connections_.push_back(connection);
         connection->start(std::move(socket));
         if (stopping_) connection->stop();
-        note_deadline(coarse_now_ms() + shortest_timeout_ms_);
     });
 }
 
 bool Loop::take_large_bytes(size_t bytes) {
     // Only this thread adds, so the sum cannot pass the limit between the two steps.
-    if (large_bytes_.load(std::memory_order_relaxed) + bytes > options_.large_request_bytes_max)
-        return false;
+    if (large_bytes_.load(std::memory_order_relaxed) + bytes > large_bytes_max_) return false;
     large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
     return true;
 }
@@ -154,36 +146,22 @@ void Loop::remove(Connection& connection) {
     on_closed_();
 }
 
-void Loop::dispatch(Connection& connection, std::unique_ptr<Exchange> exchange) {
-    DCHECK(dispatching_ == nullptr);
-    dispatching_ = &connection;
-    try {
-        handler_.handle(std::move(exchange));
-    } catch (const std::exception& e) {
-        // The exchange died with the handler's stack: the client gets its 500.
-        log::error(std::string("an HTTP handler threw: ") + e.what());
-    }
-    dispatching_ = nullptr;
+void Loop::wake(std::shared_ptr<Connection> connection) {
+    const std::shared_ptr<Loop> self = shared_from_this();  // the mail may be read before we return
+    send_mail({std::move(connection), nullptr});
 }
 
-void Loop::answer(std::shared_ptr<Connection> connection, std::unique_ptr<Exchange> exchange) {
+void Loop::run(std::unique_ptr<LoopTask> task) {
     if (on_own_thread()) {
-        if (dispatching_ == connection.get()) {
-            connection->answer_in_dispatch(std::move(exchange));
-            return;
-        }
-        if (dispatching_ == nullptr) {
-            connection->answer_later(std::move(exchange));
-            return;
-        }
+        task->run();
+    } else {
+        post(std::move(task));
     }
-    const std::shared_ptr<Loop> self = shared_from_this();  // the mail may be read before we return
-    send_mail({std::move(connection), std::move(exchange), nullptr});
 }
 
 void Loop::post(std::unique_ptr<LoopTask> task) {
     const std::shared_ptr<Loop> self = shared_from_this();
-    send_mail({nullptr, nullptr, std::move(task)});
+    send_mail({nullptr, std::move(task)});
 }
 
 /// False when the loop has ended; the mail is then destroyed, outside the lock.
@@ -211,15 +189,15 @@ void Loop::read_mail() {
         has_mail_.store(false, std::memory_order_seq_cst);
     }
     for (Mail& mail : reading_) {
-        send_answers_when_due();
+        send_output_when_due();
         if (mail.task == nullptr) {
-            mail.connection->answer_later(std::move(mail.exchange));
+            mail.connection->on_wake();
             continue;
         }
         try {
             mail.task->run();
         } catch (const std::exception& e) {
-            log::error(std::string("a task of an HTTP handler threw: ") + e.what());
+            log::error(std::string("a task on a network loop threw: ") + e.what());
         }
     }
     reading_.clear();
@@ -230,38 +208,29 @@ void Loop::resume_later(std::shared_ptr<Connection> connection) {
 }
 
 void Loop::send_soon(std::shared_ptr<Connection> connection) {
-    if (answered_.empty()) answered_since_us_ = SystemClock().monotonic_us();
-    answered_.push_back(std::move(connection));
+    if (to_send_.empty()) to_send_since_us_ = SystemClock().monotonic_us();
+    to_send_.push_back(std::move(connection));
 }
 
 /// Answers to what follows on the same connections wait for the next time: others get their turn.
-void Loop::send_answers() {
-    if (answered_.empty()) return;
-    sending_.swap(answered_);
-    for (const auto& connection : sending_) connection->send_answer();
+void Loop::send_output() {
+    if (to_send_.empty()) return;
+    sending_.swap(to_send_);
+    for (const auto& connection : sending_) connection->send_now();
     sending_.clear();
 }
 
-void Loop::send_answers_when_due() {
-    if (answered_.empty()) return;
-    if (answered_.size() >= kAnswersHeldMax ||
-        SystemClock().monotonic_us() - answered_since_us_ >= kAnswerHeldUsMax)
-        send_answers();
+void Loop::send_output_when_due() {
+    if (to_send_.empty()) return;
+    if (to_send_.size() >= kAnswersHeldMax ||
+        SystemClock().monotonic_us() - to_send_since_us_ >= kAnswerHeldUsMax)
+        send_output();
 }
 
 void Loop::resume_connections() {
     std::vector<std::shared_ptr<Connection>> due;
     due.swap(resumed_);
     for (const auto& connection : due) connection->resume();
-}
-
-std::string_view Loop::date_line() {
-    const int64_t second = coarse_ms(CLOCK_REALTIME_COARSE) / 1000;
-    if (second != date_second_) {
-        date_second_ = second;
-        date_line_ = "date: " + format_http_date(second) + "\r\n";
-    }
-    return date_line_;
 }
 
 int64_t Loop::next_due_ms() const {
@@ -273,12 +242,8 @@ void Loop::set_alarm(int64_t delay_ms, std::function<void()> function) {
     alarm_ = std::move(function);
 }
 
-/// One timer serves all connections. A deadline set after a sweep is at least the shortest timeout
-/// away, so sweeping at the earliest known deadline, and no later than that distance, misses none.
-void Loop::note_deadline(int64_t deadline_ms) {
-    timer_due_ms_ = std::min(timer_due_ms_, deadline_ms);
-}
-
+/// One timer serves all connections. It is due no later than the nearest deadline; deadlines that
+/// were moved on make it come too early, and a sweep then finds the next.
 void Loop::on_timer() {
     const int64_t now_ms = coarse_now_ms();
     if (alarm_due_ms_ <= now_ms) {
@@ -293,12 +258,7 @@ void Loop::on_timer() {
         const std::shared_ptr<Connection> connection = connections_[i];
         if (connection->deadline_ms() <= now_ms) connection->on_deadline();
     }
-    if (connections_.empty()) return;
-    int64_t next_ms = now_ms + shortest_timeout_ms_;
-    for (const auto& connection : connections_) {
-        next_ms = std::min(next_ms, connection->deadline_ms());
-    }
-    note_deadline(next_ms);
+    for (const auto& connection : connections_) note_deadline(connection->deadline_ms());
 }
 
 void Loop::begin_stop() {
@@ -315,7 +275,7 @@ void Loop::begin_stop() {
 void Loop::finish_stop() {
     post_function([this] {
         stopping_ = true;
-        send_answers();
+        send_output();
         while (!connections_.empty()) {
             const std::shared_ptr<Connection> connection = connections_.back();
             connection->close();

@@ -1,23 +1,22 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "net/http_server.h"
+#include "net/loop_task.h"
 
 namespace orrery::net::detail {
 
 class Connection;
-class Exchange;
+struct Origin;
 
 /// A file descriptor that is closed with its owner.
 class OwnedFd {
@@ -54,18 +53,16 @@ protected:
 };
 
 /// One event loop, its thread and its connections. Everything runs on that thread except where a
-/// comment says "any thread". Lives as long as the server or any exchange of its connections.
+/// comment says "any thread". Lives as long as the server or anybody who holds a connection.
 ///
 /// Invariant: a connection that has ended stays in memory until the round of events ends in which
 /// it did, so neither its own code nor an event already fetched meets a dead object.
 class Loop : public std::enable_shared_from_this<Loop> {
 public:
     /// `on_closed` is called on the loop's thread after each connection that ended.
-    Loop(const HttpServerOptions& options, HttpHandler& handler, std::function<void()> on_closed);
+    Loop(size_t large_bytes_max, std::function<void()> on_closed);
     ~Loop();
 
-    const HttpServerOptions& options() const { return options_; }
-    HttpHandler& handler() const { return handler_; }
     bool stopping() const { return stopping_; }
 
     // Any thread ----------------------------------------------------------------------------
@@ -74,9 +71,11 @@ public:
     void start();
     /// Connections here and on their way here.
     size_t connection_count() const { return connection_count_.load(std::memory_order_relaxed); }
-    void adopt(OwnedFd socket, bool peer_is_loopback);
-    /// The answer to `connection`'s request; null: its handler gave up without one.
-    void answer(std::shared_ptr<Connection> connection, std::unique_ptr<Exchange> exchange);
+    void adopt(OwnedFd socket, std::shared_ptr<const Origin> origin, bool peer_is_loopback);
+    /// Calls Protocol::on_wake() on the loop's thread, never at once.
+    void wake(std::shared_ptr<Connection> connection);
+    /// Runs the task on the loop's thread, at once when called there.
+    void run(std::unique_ptr<LoopTask> task);
     /// Runs the task on the loop's thread, never at once. Destroyed unrun when the loop has ended.
     void post(std::unique_ptr<LoopTask> task);
     template <typename Function>
@@ -101,38 +100,33 @@ public:
     void set_alarm(int64_t delay_ms, std::function<void()> function);
     /// Goes on with the connection in the next round: others get their turn first.
     void resume_later(std::shared_ptr<Connection> connection);
-    /// Sends the connection's answer with those of others, within this round of events.
+    /// Sends the connection's output with that of others, within this round of events.
     void send_soon(std::shared_ptr<Connection> connection);
-    /// "date: …\r\n", renewed each second.
-    std::string_view date_line();
     void remove(Connection& connection);
-    /// For a deadline nearer than the shortest configured timeout.
-    void note_deadline(int64_t deadline_ms);
-    /// Calls the handler, marking `connection` as the one being dispatched.
-    void dispatch(Connection& connection, std::unique_ptr<Exchange> exchange);
+    /// Each deadline that a connection sets is noted here.
+    void note_deadline(int64_t deadline_ms) {
+        timer_due_ms_ = std::min(timer_due_ms_, deadline_ms);
+    }
 
 private:
-    /// An answer, or a task.
+    /// A connection to wake, or a task.
     struct Mail {
         std::shared_ptr<Connection> connection;
-        std::unique_ptr<Exchange> exchange;
         std::unique_ptr<LoopTask> task;
     };
 
-    void run();
+    void serve();
     void wait_for_events();
     int64_t next_due_ms() const;
     bool send_mail(Mail mail);
     void read_mail();
     void resume_connections();
-    void send_answers();
-    void send_answers_when_due();
+    void send_output();
+    void send_output_when_due();
     void on_timer();
 
-    const HttpServerOptions options_;
-    HttpHandler& handler_;
+    const size_t large_bytes_max_;
     const std::function<void()> on_closed_;
-    const int64_t shortest_timeout_ms_;
 
     const OwnedFd epoll_;
     const OwnedFd waker_;
@@ -142,18 +136,15 @@ private:
     std::thread thread_;
 
     std::vector<std::shared_ptr<Connection>> connections_;
-    std::vector<std::shared_ptr<Connection>> ended_;     ///< in this round of events
-    std::vector<std::shared_ptr<Connection>> resumed_;   ///< in the next one
-    std::vector<std::shared_ptr<Connection>> answered_;  ///< their answers are to be sent
+    std::vector<std::shared_ptr<Connection>> ended_;    ///< in this round of events
+    std::vector<std::shared_ptr<Connection>> resumed_;  ///< in the next one
+    std::vector<std::shared_ptr<Connection>> to_send_;  ///< have output to be sent
     std::vector<std::shared_ptr<Connection>> sending_;
-    int64_t answered_since_us_ = 0;  ///< while answered_ is not empty
+    int64_t to_send_since_us_ = 0;  ///< while to_send_ is not empty
     std::atomic<size_t> connection_count_{0};
     std::atomic<size_t> large_bytes_{0};
-    Connection* dispatching_ = nullptr;
     bool stopping_ = false;
     bool finished_ = false;
-    int64_t date_second_ = -1;
-    std::string date_line_;
 
     /// Pairs in send_mail() and wait_for_events(): either the loop sees the mail before it sleeps,
     /// or the sender sees it sleeping and wakes it.

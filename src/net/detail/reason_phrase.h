@@ -7,6 +7,8 @@ namespace orrery::net::detail {
 /// The words of a status line.
 inline std::string_view reason_phrase(int status) {
     switch (status) {
+        case 101:
+            return "Switching Protocols";
         case 200:
             return "OK";
         case 201:
@@ -63,6 +65,8 @@ inline std::string_view reason_phrase(int status) {
             return "Locked";
         case 424:
             return "Failed Dependency";
+        case 426:
+            return "Upgrade Required";
         case 429:
             return "Too Many Requests";
         case 431:

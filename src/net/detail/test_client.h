@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "net/http_server.h"
+#include "net/http_protocol.h"
+#include "net/server.h"
 
 /// For net's own tests: a blocking client on a real socket, and handlers made of lambdas.
 namespace orrery::net::detail {
@@ -132,6 +133,14 @@ public:
         return reply;
     }
     Reply request(std::string_view text) { return send(text) ? reply() : Reply(); }
+    /// So many bytes; fewer when the connection ends before.
+    std::string take(size_t count) {
+        while (buffer_.size() < count && receive()) {
+        }
+        std::string bytes = buffer_.substr(0, count);
+        buffer_.erase(0, bytes.size());
+        return bytes;
+    }
     /// True when the server ends the connection without another byte.
     bool at_end() { return buffer_.empty() && !receive() && buffer_.empty(); }
 
@@ -174,12 +183,39 @@ private:
     const Function function_;
 };
 
-inline std::unique_ptr<HttpServer> start_server(HttpHandler& handler,
-                                                HttpServerOptions options = {}) {
+struct TestServerOptions : ServerOptions, ListenerOptions, HttpOptions {};
+
+/// A server with one port.
+class TestServer {
+public:
+    static Result<std::unique_ptr<TestServer>> start(const TestServerOptions& options,
+                                                     ProtocolFactory protocol) {
+        auto server = std::make_unique<TestServer>(options);
+        TRY(server->port_, server->server_.listen(options, std::move(protocol)));
+        TRY_STATUS(server->server_.start());
+        return server;
+    }
+    explicit TestServer(const ServerOptions& options) : server_(options) {}
+    uint16_t port() const { return port_; }
+    size_t connection_count() const { return server_.connection_count(); }
+    void stop(int64_t grace_ms) { server_.stop(grace_ms); }
+
+private:
+    Server server_;
+    uint16_t port_ = 0;
+};
+
+inline std::unique_ptr<TestServer> start_server(ProtocolFactory protocol,
+                                                TestServerOptions options = {}) {
     if (options.loop_count == 0) options.loop_count = 2;
-    auto server = HttpServer::start(options, handler);
+    auto server = TestServer::start(options, std::move(protocol));
     EXPECT_TRUE(server.ok()) << (server.ok() ? "" : server.error().message);
     return std::move(server).value();
+}
+
+inline std::unique_ptr<TestServer> start_server(HttpHandler& handler,
+                                                const TestServerOptions& options = {}) {
+    return start_server(http_protocol(handler, options), options);
 }
 
 inline bool eventually(const std::function<bool()>& condition) {

@@ -19,13 +19,18 @@ constexpr const char* kVersion = "0.1.0";
 constexpr int64_t kProbeTimeoutMs = 5000;
 constexpr uint16_t kUsualPort = 8081;
 
-void print_welcome(const CommandLine& line, uint16_t port) {
+void print_welcome(const CommandLine& line, const std::vector<server::Endpoint>& endpoints) {
     const std::string& bound = line.serve.bind_address;
     const std::string host = bound == "0.0.0.0" || bound == "::"    ? "localhost"
                              : bound.find(':') != std::string::npos ? "[" + bound + "]"
                                                                     : bound;
-    const std::string endpoint = fmt::format("http://{}:{}/", host, port);
+    const auto address = [&](const server::Endpoint& endpoint) {
+        return fmt::format("{}://{}:{}/", endpoint.scheme, host, endpoint.port);
+    };
+    const std::string endpoint = address(endpoints.front());
     fmt::print("Orrery {} is ready at {} (TLS on the same port)\n", kVersion, endpoint);
+    for (size_t i = 1; i < endpoints.size(); ++i)
+        fmt::print("  {:<18} {}\n", endpoints[i].name, address(endpoints[i]));
     if (line.container_log) {
         fmt::print("Started\nNow listening on: {}\nSystem is now fully ready to accept requests\n",
                    endpoint);
@@ -42,7 +47,8 @@ void print_welcome(const CommandLine& line, uint16_t port) {
                       (line.serve.durability == storage::Durability::kSync
                            ? ""
                            : "  (relaxed: the last writes may be lost on power failure)"),
-            line.program, port == kUsualPort ? std::string() : " --endpoint " + endpoint);
+            line.program,
+            endpoints.front().port == kUsualPort ? std::string() : " --endpoint " + endpoint);
     }
     std::fflush(stdout);
 }
@@ -80,7 +86,7 @@ int serve(const CommandLine& line) {
         fmt::print(stderr, "orrery: {}\n", instance.error().message);
         return 1;
     }
-    print_welcome(line, (*instance)->port());
+    print_welcome(line, (*instance)->endpoints());
     int signal = 0;
     sigwait(&signals, &signal);
     const Status stopped = (*instance)->stop();

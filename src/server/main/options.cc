@@ -99,7 +99,7 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
     serve->add_option("--port", line.serve.port, "Port for HTTP and TLS; 0 picks a free one")
         ->envname("ORRERY_PORT")
         ->check(CLI::Range(0, kPortMax))
-        ->capture_default_str();
+        ->default_str(std::to_string(line.serve.port.number));
     serve
         ->add_option("--bind", line.serve.bind_address,
                      "Address to listen on; others than loopback need --key")
