@@ -177,8 +177,7 @@ TEST(StatusTest, TryPropagates) {
     EXPECT_EQ(quarter(8).value(), 2);
     const auto failed = quarter(6);
     ASSERT_FALSE(failed.ok());
-    EXPECT_EQ(failed.error().http_status, 400);
-    EXPECT_EQ(errors::code_name(failed.error().http_status), "BadRequest");
+    EXPECT_EQ(failed.error().code, Code::kBadRequest);
 }
 
 TEST(WorkerPoolTest, RunsWhatIsQueuedAndDropsWhatComesLate) {

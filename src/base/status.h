@@ -1,30 +1,128 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 
 namespace orrery {
 
-/// How the message of an error is laid out in the protocol's error body.
-enum class ErrorForm : uint8_t {
-    kNested,   ///< ordinary refusals of the engine: {"Errors":["text"]}
-    kGateway,  ///< refusals of the front door (authorization, headers, missing item): plain text
-    kQuery,    ///< `message` is already the JSON text {"errors":[{...}]} of a query compile error
+/// What went wrong, in nobody's protocol. Each head has one table from these to its own answers;
+/// one factory in errors.h, script_errors.h or throughput_errors.h makes each.
+enum class Code : uint8_t {
+    // The request is wrong (errors::is_bad_request() knows the last of them).
+    kBadRequest,
+    kBadJson,
+    kNotSupported,
+    kMissingProperty,
+    kInvalidId,
+    kInvalidTtl,
+    kMissingPartitionKey,
+    kInvalidPartitionKey,
+    kInvalidContinuation,
+    kForeignContinuation,
+    kContinuationCut,
+    kForeignFeedPosition,
+    kFeedPositionElsewhere,
+    kFeedPositionAhead,
+    kFeedHistoryGone,
+    kPartitionKeyMismatch,
+    kContainerReplaced,
+    kQueryCompile,
+    kServerlessOffer,
+    kTwoThroughputs,
+    kOfferIsAutoscale,
+    kOfferIsManual,
+    kScriptSyntax,
+    kScriptFailed,
+    kFunctionFailed,
+    kTriggerRunsBefore,
+    kTriggerRunsAfter,
+    // Only heads make these two: their protocol has such an operation or body, nothing here does.
+    kOperationUnknown,
+    kBodyFormUnknown,
+    // It is not allowed, or there is no room.
+    kUnauthorized,
+    kForbidden,
+    kOutsideTokenKey,
+    kSharedDatabaseFull,
+    kLogicalPartitionFull,
+    kTooManyScripts,
+    kEntityTooLarge,
+    kBatchResponseTooLarge,
+    kScriptMemory,
+    kScriptAnswerTooLarge,
+    kMemoryLimit,
+    // What it names is not there, or not here.
+    kNotFound,
+    kResourceNotFound,
+    kOwnerNotFound,
+    kSessionNotAvailable,
+    kRangeGone,
+    kRangeSwitching,
+    kTransactionGone,
+    kCursorGone,
+    kNotTheWriter,
+    kRegionGone,
+    // It does not fit what is there.
+    kConflict,
+    kUniqueKeyConflict,
+    kSchemaExists,
+    kPreconditionFailed,
+    kPatchConditionFailed,
+    kFailedDependency,
+    kRetryWith,
+    kWriteConflict,
+    kScaleRunning,
+    // Not now.
+    kRateLimited,
+    kMetadataRateLimited,
+    kRequestTimeout,
+    kScriptTimeout,
+    kScriptsBusy,
+    kScriptsStuck,
+    kServiceUnavailable,
+    // The server's own failures.
+    kOutcomeUnknown,
+    kInternal,
+    kStorageReadOnly,
+};
+inline constexpr size_t kCodeCount = static_cast<size_t>(Code::kStorageReadOnly) + 1;
+
+/// One mistake in the text of a query.
+struct QueryProblem {
+    /// Where it is, in UTF-16 code units, the end excluded.
+    struct Place {
+        size_t start = 0;
+        size_t end = 0;
+    };
+    std::string code;  ///< like "SC2001", all digits, or empty for none
+    std::string message;
+    std::string hint;            ///< for a person; may be empty
+    std::optional<Place> place;  ///< nullopt: the query as a whole
 };
 
-/// What went wrong, in the protocol's terms. Created only by the factories in errors.h.
+/// What a code alone does not say. A field that the code's factory does not fill keeps its default.
+struct ErrorDetails {
+    uint64_t limit = 0;          ///< which was passed: bytes, milliseconds or a count
+    int64_t retry_after_ms = 0;  ///< > 0: the client may try again after so long
+    int number = 0;              ///< that a script threw; of what kind the failure is, to its maker
+    std::string subject;         ///< the value that is refused, or the id or name it is about
+    std::string expected;        ///< instead of `subject`
+    std::vector<QueryProblem> problems;
+    std::string additional_info;  ///< for programs, in the words of whoever adds it
+};
+
+/// `message` is a text for a person.
 struct Error {
-    int http_status = 500;
-    int sub_status = 0;
+    Code code = Code::kInternal;
     std::string message;
-    ErrorForm form = ErrorForm::kNested;
-    int64_t retry_after_ms = 0;   ///< > 0: the client may try again after so long (429, 503)
-    std::string additional_info;  ///< `additionalErrorInfo` member, empty if none
+    ErrorDetails details = {};
 };
 
 /// Success, or an Error. One pointer wide; success costs nothing.

@@ -48,8 +48,7 @@ Page<T> page_of(const Children<Node>& children, const PageRequest& request, Get 
 
 Status check_continuation(std::string_view continuation) {
     if (continuation.empty() || parse_continuation(continuation)) return {};
-    return Status(
-        errors::bad_header("x-ms-continuation", continuation, "a value from an earlier answer"));
+    return Status(errors::invalid_continuation(continuation));
 }
 
 CatalogImpl::CatalogImpl(const Deps& deps) : deps_(deps) {}

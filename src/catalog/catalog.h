@@ -29,8 +29,8 @@ struct Page {
     std::string continuation;  ///< empty: no more
 };
 
-/// 400 unless a listing made this continuation (or it is empty). The list functions take a text
-/// that fails this as the start.
+/// Code::kInvalidContinuation unless a listing made this continuation (or it is empty). The list
+/// functions take a text that fails this as the start.
 Status check_continuation(std::string_view continuation);
 
 /// A materialized view at one moment.
@@ -94,12 +94,12 @@ public:
     virtual std::vector<ContainerPtr> all_containers() const = 0;
 
     // Changes. `body` is the parsed request body; every rule of the dossiers is checked here and
-    // refused with a message that names the property. If-Match: etag without quotes, "*" or empty.
+    // refused with a message that names the property. if_match: etag without quotes, "*" or empty.
     virtual Result<DatabasePtr> create_database(const json::Value& body,
                                                 const ThroughputRequest& throughput) = 0;
     virtual Status delete_database(std::string_view database, std::string_view if_match) = 0;
 
-    /// `allow_missing_key`: an old client (x-ms-version before 2018-12-31) creates a legacy fixed
+    /// `allow_missing_key`: a client that knows no partition keys creates a legacy fixed
     /// container.
     virtual Result<ContainerPtr> create_container(std::string_view database,
                                                   const json::Value& body,
@@ -115,9 +115,9 @@ public:
     // Physical partitions. One split or merge at a time; others wait.
 
     /// Splits or merges while reads and writes go on; returns the container with its new map.
-    /// 410/1002 when a range is not there (any more), 400 when it cannot be done, 449 while a
-    /// change of the indexing policy is carried out, or when settings change again and again. Own
-    /// thread.
+    /// kRangeGone when a range is not there (any more), kBadRequest when it cannot be done,
+    /// kRetryWith while a change of the indexing policy is carried out, or when settings change
+    /// again and again. Own thread.
     virtual Result<ContainerPtr> change_ranges(const RangeChange& change,
                                                RangeProgress& progress) = 0;
     /// What would come of it; the same refusals.
@@ -150,8 +150,8 @@ public:
     /// 0 to 100; 100 when no change is being carried out.
     virtual int index_progress(const Container& container) const = 0;
     /// Somebody sorts by this path: from now on, items that lack it get an entry too. Ready when
-    /// ContainerSettings::undefined_usable() says so. 400 for paths that are not indexed, or when
-    /// the container has too many. Worker thread.
+    /// ContainerSettings::undefined_usable() says so. A bad request for paths that are not indexed,
+    /// or when the container has too many. Worker thread.
     virtual Status request_sorted_path(const Container& container,
                                        const std::vector<index::PathStep>& path) = 0;
 
@@ -206,7 +206,7 @@ public:
     virtual Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body,
                                            Migrate migrate, std::string_view if_match) = 0;
 
-    /// 400 for a serverless account, else ok: the account has offers.
+    /// kServerlessOffer for a serverless account, else ok: the account has offers.
     virtual Status check_offers() const = 0;
     virtual OfferState offer_state(const Offer& offer) const = 0;
     /// Gives the container's physical partitions the throughputs of `body` (docs/compatibility.md),

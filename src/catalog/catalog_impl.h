@@ -186,10 +186,10 @@ private:
     }
     Status save_index_fills(const Container& container);
     Status finish_index_change(const ContainerPtr& container);
-    /// 400 when the policy names a key that the database does not have.
+    /// A bad request when the policy names a key that the database does not have.
     static Status check_encryption_keys(const DatabaseNode& database, const Definition& definition);
     Result<ContainerNode*> view_source(DatabaseNode& database, Definition& definition);
-    /// 400 unless `materializedViews` of a body lists exactly those that exist.
+    /// A bad request unless `materializedViews` of a body lists exactly those that exist.
     static Status check_listed_views(const json::Value& body, const Container* before);
     void refresh_views(DatabaseNode& database, ContainerNode& source);
     static void hold_logs(const DatabaseNode& database, const Container& source);
@@ -199,7 +199,8 @@ private:
     Result<PermissionBody> read_permission(const json::Value& body) const;
     Result<std::string> permission_scope(std::string_view resource,
                                          std::string_view partition_key) const;
-    /// 409 when the user has another permission (not number `except`) on the same scope.
+    /// Code::kConflict when the user has another permission (not number `except`) on the same
+    /// scope.
     Status check_scope_free(const UserNode& user, std::string_view scope, uint64_t except) const;
     Result<PermissionPtr> store_permission(UserNode& user, uint64_t number, PermissionBody body);
     Result<UserPtr> store_user(DatabaseNode& database, UserNode& user, std::string id);
@@ -244,8 +245,8 @@ private:
     static Status close_sources(partition::PartitionMove& moving, const RangeProgress& progress);
     Status switch_ranges(RangeMove& move, partition::PartitionMove& moving);
     void give_up(const RangeMove& move);
-    /// Not ok: the container is gone (404), or has other settings, or another map, than the move
-    /// was made for (449).
+    /// Not ok: the container is gone (not found), or has other settings, or another map, than the
+    /// move was made for (kRetryWith).
     Status still_fits(const RangeMove& move) const;
     ContainerNode* container_node(const ContainerRid& rid);
     Result<ContainerPtr> find_by_rid(const ContainerRid& rid) const;  ///< takes mutex_

@@ -77,12 +77,7 @@ Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const json::Va
         wanted = {};
         wanted.manual = before.value();
     } else if (wanted.autoscale_max.has_value() != before.is_autoscale()) {
-        return errors::bad_request(
-            before.is_autoscale()
-                ? "The offer is autoscale; send content.offerAutopilotSettings, or the header "
-                  "x-ms-cosmos-migrate-offer-to-manual-throughput to change its kind."
-                : "The offer is manual; send content.offerThroughput, or the header "
-                  "x-ms-cosmos-migrate-offer-to-autopilot to change its kind.");
+        return before.is_autoscale() ? errors::offer_is_autoscale() : errors::offer_is_manual();
     }
     TRY_STATUS(check_throughput(wanted));
 

@@ -26,7 +26,6 @@ constexpr int kFreeRounds = 10;
 constexpr uint64_t kPaceRecords = 400;
 /// A change of the container's settings in the middle makes it begin again.
 constexpr int kAttemptsMax = 3;
-constexpr int kBeginAgain = 449;
 constexpr uint32_t kPartitionsEnd = 0x8000'0000;
 
 Error cannot(std::string why) {
@@ -229,15 +228,14 @@ Result<ContainerPtr> CatalogImpl::change_ranges(const RangeChange& change,
     const std::scoped_lock one_at_a_time(move_mutex_);
     for (int attempt = 1;; ++attempt) {
         auto move = reserve_ranges(change);
-        if (!move.ok() && move.error().http_status == kBeginAgain && attempt < kAttemptsMax)
-            continue;
+        if (!move.ok() && move.error().code == Code::kRetryWith && attempt < kAttemptsMax) continue;
         if (!move.ok()) return std::move(move).take_status();
         Status status = carry_out(*move, progress);
         if (!status.ok() && !progress.cancelled)
             if (Status fits = still_fits(*move); !fits.ok()) status = std::move(fits);
         if (status.ok()) return move->container;
         give_up(*move);
-        if (status.error().http_status == kBeginAgain && attempt < kAttemptsMax) continue;
+        if (status.error().code == Code::kRetryWith && attempt < kAttemptsMax) continue;
         return status;
     }
 }

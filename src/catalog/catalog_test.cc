@@ -7,13 +7,13 @@
 #include <set>
 #include <thread>
 
+#include "base/ended_test_support.h"
 #include "catalog/catalog_test_support.h"
 
 namespace orrery::catalog {
 namespace {
 
 using testing::Account;
-using testing::code_of;
 using testing::Folder;
 using testing::message_of;
 
@@ -40,34 +40,36 @@ TEST(Catalog, NameRules) {
     const std::string longest(255, 'x');
     for (const std::string& good :
          {std::string("a"), std::string(" a"), std::string("a.b-c_d"), std::string("ä€😀"), longest})
-        EXPECT_EQ(code_of(account.create_database(R"({"id":")" + good + R"("})")), "ok") << good;
+        EXPECT_EQ(ended(account.create_database(R"({"id":")" + good + R"("})")), Ended::kOk)
+            << good;
     for (const std::string& bad :
          {std::string(""), std::string("a/b"), std::string("a\\\\b"), std::string("a?"),
           std::string("#a"), std::string("a "), longest + "x"})
-        EXPECT_EQ(code_of(account.create_database(R"({"id":")" + bad + R"("})")), "400") << bad;
+        EXPECT_EQ(ended(account.create_database(R"({"id":")" + bad + R"("})")), Ended::kBadRequest)
+            << bad;
     for (std::string_view body : {"{}", R"({"id":5})", R"({"id":null})", "[]", "\"d\"", "null"})
-        EXPECT_EQ(code_of(account.create_database(body)), "400") << body;
+        EXPECT_EQ(ended(account.create_database(body)), Ended::kBadRequest) << body;
     // 255 characters, not bytes.
     std::string wide;
     for (int i = 0; i < 255; ++i) wide += "ä";
-    EXPECT_EQ(code_of(account.create_database(R"({"id":")" + wide + R"("})")), "ok");
+    EXPECT_EQ(ended(account.create_database(R"({"id":")" + wide + R"("})")), Ended::kOk);
 }
 
 TEST(Catalog, DuplicatesAndMissing) {
     Account account;
-    EXPECT_EQ(code_of(account.create_database(R"({"id":"d"})")), "ok");
-    EXPECT_EQ(code_of(account.create_database(R"({"id":"d"})")), "409");
-    EXPECT_EQ(code_of(account.create_database(R"({"id":"e","throughput":400})")), "400");
-    EXPECT_EQ(code_of(account.create_database(R"({"id":"e","_self":"x","ttl":null})")), "ok");
-    EXPECT_EQ(code_of(account->delete_database("x", "")), "404");
-    EXPECT_EQ(code_of(account.create_container("x", kContainer)), "404/1003");
-    EXPECT_EQ(code_of(account.replace_container("x", "c", kContainer)), "404/1003");
-    EXPECT_EQ(code_of(account->delete_container("x", "c", "")), "404/1003");
-    EXPECT_EQ(code_of(account.replace_container("d", "c", kContainer)), "404");
-    EXPECT_EQ(code_of(account->delete_container("d", "c", "")), "404");
+    EXPECT_EQ(ended(account.create_database(R"({"id":"d"})")), Ended::kOk);
+    EXPECT_EQ(ended(account.create_database(R"({"id":"d"})")), Ended::kConflict);
+    EXPECT_EQ(ended(account.create_database(R"({"id":"e","throughput":400})")), Ended::kBadRequest);
+    EXPECT_EQ(ended(account.create_database(R"({"id":"e","_self":"x","ttl":null})")), Ended::kOk);
+    EXPECT_EQ(ended(account->delete_database("x", "")), Ended::kNotFound);
+    EXPECT_EQ(ended(account.create_container("x", kContainer)), Ended::kOwnerNotFound);
+    EXPECT_EQ(ended(account.replace_container("x", "c", kContainer)), Ended::kOwnerNotFound);
+    EXPECT_EQ(ended(account->delete_container("x", "c", "")), Ended::kOwnerNotFound);
+    EXPECT_EQ(ended(account.replace_container("d", "c", kContainer)), Ended::kNotFound);
+    EXPECT_EQ(ended(account->delete_container("d", "c", "")), Ended::kNotFound);
     EXPECT_EQ(
-        code_of(account->create_user("x", account.parse(R"({"id":"u"})"), Catalog::Upsert::kNo)),
-        "404/1003");
+        ended(account->create_user("x", account.parse(R"({"id":"u"})"), Catalog::Upsert::kNo)),
+        Ended::kOwnerNotFound);
 }
 
 TEST(Catalog, IfMatch) {
@@ -76,18 +78,19 @@ TEST(Catalog, IfMatch) {
     ASSERT_TRUE(database.ok());
     const auto container = account.create_container("d", kContainer);
     ASSERT_TRUE(container.ok());
-    EXPECT_EQ(code_of(account.replace_container("d", "c", kContainer, "other")), "412");
-    EXPECT_EQ(code_of(account.replace_container("d", "c", kContainer, (*container)->version.etag)),
-              "ok");
-    EXPECT_EQ(code_of(account.replace_container("d", "c", kContainer, (*container)->version.etag)),
-              "412");
-    EXPECT_EQ(code_of(account.replace_container("d", "c", kContainer, "*")), "ok");
-    EXPECT_EQ(code_of(account->delete_container("d", "c", "other")), "412");
-    EXPECT_EQ(code_of(account->delete_container("d", "c",
-                                                account->find_container("d", "c")->version.etag)),
-              "ok");
-    EXPECT_EQ(code_of(account->delete_database("d", "other")), "412");
-    EXPECT_EQ(code_of(account->delete_database("d", (*database)->version.etag)), "ok");
+    EXPECT_EQ(ended(account.replace_container("d", "c", kContainer, "other")),
+              Ended::kPrecondition);
+    EXPECT_EQ(ended(account.replace_container("d", "c", kContainer, (*container)->version.etag)),
+              Ended::kOk);
+    EXPECT_EQ(ended(account.replace_container("d", "c", kContainer, (*container)->version.etag)),
+              Ended::kPrecondition);
+    EXPECT_EQ(ended(account.replace_container("d", "c", kContainer, "*")), Ended::kOk);
+    EXPECT_EQ(ended(account->delete_container("d", "c", "other")), Ended::kPrecondition);
+    EXPECT_EQ(
+        ended(account->delete_container("d", "c", account->find_container("d", "c")->version.etag)),
+        Ended::kOk);
+    EXPECT_EQ(ended(account->delete_database("d", "other")), Ended::kPrecondition);
+    EXPECT_EQ(ended(account->delete_database("d", (*database)->version.etag)), Ended::kOk);
 }
 
 TEST(Catalog, ListingSurvivesChanges) {
@@ -232,7 +235,7 @@ TEST(Catalog, ConcurrentCreatesOfOneNameHaveOneWinner) {
             const auto result = account->create_container("d", body, {}, false);
             if (result.ok())
                 ++created;
-            else if (result.error().http_status == 409)
+            else if (ended(result.error()) == Ended::kConflict)
                 ++refused;
         });
     for (std::thread& thread : threads) thread.join();

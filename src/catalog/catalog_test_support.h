@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/ended_test_support.h"
 #include "base/worker_pool.h"
 #include "catalog/catalog.h"
 #include "json/parse.h"
@@ -149,15 +150,6 @@ private:
     json::Arena arena_;
 };
 
-/// "400", "404/1003", …; "ok" if it is.
-template <typename T>
-std::string code_of(const T& result) {
-    if (result.ok()) return "ok";
-    const Error& error = result.error();
-    std::string out = std::to_string(error.http_status);
-    if (error.sub_status != 0) out += "/" + std::to_string(error.sub_status);
-    return out;
-}
 template <typename T>
 std::string message_of(const T& result) {
     return result.ok() ? std::string() : result.error().message;

@@ -28,7 +28,7 @@ Error bad_resource(std::string_view link, std::string_view why) {
         "The property 'resource' of the permission is invalid: '{}' {}.", excerpt(link), why));
 }
 
-/// The components of a resourcePartitionKey in header form; 400 unless they fit the container.
+/// The components of a resourcePartitionKey as text; a bad request unless they fit the container.
 Result<std::string> read_resource_key(const json::Value& value) {
     if (is_absent(value)) return std::string();
     if (!value.is_array() || value.elements().empty())

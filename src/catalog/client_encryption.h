@@ -18,7 +18,7 @@ struct EncryptionPolicy {
     std::vector<std::string> key_ids;  ///< of client encryption keys, each once
 };
 
-/// The container's `clientEncryptionPolicy`. 400 names what is wrong in it.
+/// The container's `clientEncryptionPolicy`. The error names what is wrong in it.
 Result<EncryptionPolicy> read_encryption_policy(const json::Value& policy,
                                                 const partition::PartitionKeyDefinition& key);
 

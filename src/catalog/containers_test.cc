@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "base/crash_copy_test_support.h"
+#include "base/ended_test_support.h"
 #include "catalog/catalog.h"
 #include "catalog/catalog_test_support.h"
 #include "catalog/records.h"
@@ -12,7 +13,6 @@ namespace orrery::catalog {
 namespace {
 
 using testing::Account;
-using testing::code_of;
 using testing::Folder;
 using testing::message_of;
 
@@ -135,8 +135,9 @@ TEST_F(ContainerTest, PartitionsFollowTheThroughput) {
     EXPECT_EQ(count("c", {11'000, {}, {}}), 2u);
     EXPECT_EQ(count("d", {30'000, {}, {}}), 5u);
     EXPECT_EQ(count("e", {{}, 30'000, {}}), 3u);
-    EXPECT_EQ(code_of(account_.create_container("d", named("f"), {450, {}, {}})), "400");
-    EXPECT_EQ(code_of(account_.create_container("d", named("f"), {400, 1'000, {}})), "400");
+    EXPECT_EQ(ended(account_.create_container("d", named("f"), {450, {}, {}})), Ended::kBadRequest);
+    EXPECT_EQ(ended(account_.create_container("d", named("f"), {400, 1'000, {}})),
+              Ended::kBadRequest);
     EXPECT_EQ(account_->find_container("d", "f"), nullptr);
 }
 
@@ -157,30 +158,31 @@ TEST_F(ContainerTest, SharedThroughput) {
         EXPECT_EQ((*created)->ranges->ranges.size(), 3u);
         EXPECT_EQ(account_->offer_of((*created)->rid_text), nullptr);
     }
-    EXPECT_EQ(code_of(account_.create_container("s", named("one more"))), "403/1010");
-    EXPECT_EQ(code_of(account_.create_container("s", named("own"), {400, {}, {}})), "ok");
-    EXPECT_EQ(code_of(account_.create_container("s", named("one more"))), "403/1010");
+    EXPECT_EQ(ended(account_.create_container("s", named("one more"))), Ended::kDatabaseFull);
+    EXPECT_EQ(ended(account_.create_container("s", named("own"), {400, {}, {}})), Ended::kOk);
+    EXPECT_EQ(ended(account_.create_container("s", named("one more"))), Ended::kDatabaseFull);
     ASSERT_TRUE(account_->delete_container("s", "c3", "").ok());
-    EXPECT_EQ(code_of(account_.create_container("s", named("one more"))), "ok");
+    EXPECT_EQ(ended(account_.create_container("s", named("one more"))), Ended::kOk);
     ASSERT_TRUE(account_->delete_container("s", "own", "").ok());
-    EXPECT_EQ(code_of(account_.create_container("s", named("another"))), "403/1010");
-    EXPECT_EQ(code_of(account_.create_container("s", R"({"id":"fixed"})", {}, true)), "400");
+    EXPECT_EQ(ended(account_.create_container("s", named("another"))), Ended::kDatabaseFull);
+    EXPECT_EQ(ended(account_.create_container("s", R"({"id":"fixed"})", {}, true)),
+              Ended::kBadRequest);
 }
 
 TEST_F(ContainerTest, LegacyFixed) {
-    EXPECT_EQ(code_of(account_.create_container("d", R"({"id":"f"})")), "400");
+    EXPECT_EQ(ended(account_.create_container("d", R"({"id":"f"})")), Ended::kBadRequest);
     const auto created = account_.create_container("d", R"({"id":"f"})", {10'000, {}, {}}, true);
     ASSERT_TRUE(created.ok());
     EXPECT_TRUE((*created)->legacy_fixed);
     EXPECT_EQ((*created)->ranges->ranges.size(), 1u);
-    EXPECT_EQ(code_of(account_.create_container("d", R"({"id":"g"})", {10'100, {}, {}}, true)),
-              "400");
-    EXPECT_EQ(code_of(account_.replace_container("d", "f", R"({"id":"f"})")), "ok");
+    EXPECT_EQ(ended(account_.create_container("d", R"({"id":"g"})", {10'100, {}, {}}, true)),
+              Ended::kBadRequest);
+    EXPECT_EQ(ended(account_.replace_container("d", "f", R"({"id":"f"})")), Ended::kOk);
     const OfferPtr offer = account_->offer_of((*created)->rid_text);
-    EXPECT_EQ(code_of(account_->replace_offer(
+    EXPECT_EQ(ended(account_->replace_offer(
                   offer->rid, account_.parse(R"({"content":{"offerThroughput":11000}})"),
                   Catalog::Migrate::kNo, "")),
-              "400");
+              Ended::kBadRequest);
 }
 
 TEST_F(ContainerTest, ReplaceRules) {
@@ -199,14 +201,16 @@ TEST_F(ContainerTest, ReplaceRules) {
     EXPECT_EQ((*replaced)->ranges->ranges[0].partition->settings(), (*replaced)->settings);
     EXPECT_EQ(account_->find_container("d", "c"), *replaced);
     EXPECT_FALSE(before->settings->default_ttl);  // what was handed out does not change
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", R"({"id":"other"})")), "400");
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", R"({})")), "400");
-    EXPECT_EQ(code_of(account_.replace_container("d", "c",
-                                                 R"({"id":"c","partitionKey":{"paths":["/x"]}})")),
-              "400");
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", R"({"id":"c","defaultTtl":0})")), "400");
+    EXPECT_EQ(ended(account_.replace_container("d", "c", R"({"id":"other"})")), Ended::kBadRequest);
+    EXPECT_EQ(ended(account_.replace_container("d", "c", R"({})")), Ended::kBadRequest);
+    EXPECT_EQ(ended(account_.replace_container("d", "c",
+                                               R"({"id":"c","partitionKey":{"paths":["/x"]}})")),
+              Ended::kBadRequest);
+    EXPECT_EQ(ended(account_.replace_container("d", "c", R"({"id":"c","defaultTtl":0})")),
+              Ended::kBadRequest);
     EXPECT_EQ(account_->find_container("d", "c"), *replaced);  // refused changes change nothing
-    EXPECT_EQ(code_of(account_.replace_container("d", (*replaced)->rid_text, kContainer)), "ok");
+    EXPECT_EQ(ended(account_.replace_container("d", (*replaced)->rid_text, kContainer)),
+              Ended::kOk);
 }
 
 constexpr std::string_view kOtherIndexing =
@@ -266,7 +270,7 @@ TEST(Containers, RecreatedContainerIsAnother) {
     EXPECT_NE((*second)->rid_text, (*first)->rid_text);
     EXPECT_NE((*second)->ranges->ranges[0].partition->identity().id,
               (*first)->ranges->ranges[0].partition->identity().id);
-    EXPECT_EQ(account.read_item(**second, "1").status.error().http_status, 404);
+    EXPECT_EQ(ended(account.read_item(**second, "1").status.error()), Ended::kNotFound);
 }
 
 TEST(Containers, CrashReplaysLivePartitionsAndForgetsDeadOnes) {
@@ -328,8 +332,8 @@ TEST(Containers, RefusedWriteChangesNothing) {
         json::Arena arena;
         const auto refused =
             (*catalog)->create_container("d", *json::parse(named("x"), arena), {}, false);
-        EXPECT_EQ(code_of(refused), "507");
-        EXPECT_EQ(code_of((*catalog)->delete_database("d", "")), "507");
+        EXPECT_EQ(ended(refused), Ended::kReadOnly);
+        EXPECT_EQ(ended((*catalog)->delete_database("d", "")), Ended::kReadOnly);
         EXPECT_EQ((*catalog)->all_containers().size(), 1u);
         EXPECT_EQ((*catalog)->list_offers().size(), 1u);
         EXPECT_NE((*catalog)->find_database("d"), nullptr);
@@ -364,7 +368,7 @@ TEST(Containers, DamagedOrNewerCatalogIsRefused) {
         partition::ItemCache cache(1 << 20);
         WorkerPool workers("test", 1);
         const auto catalog = Catalog::load({**store, cache, workers, clock});
-        EXPECT_EQ(code_of(catalog), "500");
+        EXPECT_EQ(ended(catalog), Ended::kInternal);
         EXPECT_NE(message_of(catalog).find(newer ? "newer version" : "damaged"), std::string::npos)
             << message_of(catalog);
         workers.stop();

@@ -7,7 +7,6 @@
 namespace orrery::catalog {
 namespace {
 
-using testing::code_of;
 using testing::message_of;
 
 constexpr std::string_view kDefaultIndexing =
@@ -66,10 +65,10 @@ TEST_F(DefinitionTest, StoredTailReadsBackEqual) {
 
 TEST_F(DefinitionTest, UnknownMembersAreRefusedByName) {
     const auto odd = with(R"("color":"red")");
-    EXPECT_EQ(code_of(odd), "400");
+    EXPECT_EQ(ended(odd), Ended::kBadRequest);
     EXPECT_NE(message_of(odd).find("'color'"), std::string::npos);
-    EXPECT_EQ(code_of(with(R"("ttlPropertyPath":"/t")")), "400");
-    EXPECT_EQ(code_of(with(R"("IndexingPolicy":{})")), "400");
+    EXPECT_EQ(ended(with(R"("ttlPropertyPath":"/t")")), Ended::kBadRequest);
+    EXPECT_EQ(ended(with(R"("IndexingPolicy":{})")), Ended::kBadRequest);
     // What the server added comes back from clients, and null for what they do not use.
     const auto harmless = with(R"("_rid":"x","_ts":5,"_docs":"docs/","schema":null)");
     ASSERT_TRUE(harmless.ok());
@@ -77,8 +76,8 @@ TEST_F(DefinitionTest, UnknownMembersAreRefusedByName) {
 }
 
 TEST_F(DefinitionTest, MissingKeyNeedsAnOldClient) {
-    EXPECT_EQ(code_of(of("{}")), "400");
-    EXPECT_EQ(code_of(of(R"({"partitionKey":null})")), "400");
+    EXPECT_EQ(ended(of("{}")), Ended::kBadRequest);
+    EXPECT_EQ(ended(of(R"({"partitionKey":null})")), Ended::kBadRequest);
     const auto legacy = of("{}", true);
     ASSERT_TRUE(legacy.ok());
     EXPECT_TRUE(legacy->legacy_fixed);
@@ -89,10 +88,11 @@ TEST_F(DefinitionTest, MissingKeyNeedsAnOldClient) {
 }
 
 TEST_F(DefinitionTest, KeyIsValidated) {
-    EXPECT_EQ(code_of(of(R"({"partitionKey":{"paths":[]}})")), "400");
-    EXPECT_EQ(code_of(of(R"({"partitionKey":{"paths":["pk"]}})")), "400");
-    EXPECT_EQ(code_of(of(R"({"partitionKey":{"paths":["/a","/b"],"kind":"Hash"}})")), "400");
-    EXPECT_EQ(code_of(of(R"({"partitionKey":"/pk"})")), "400");
+    EXPECT_EQ(ended(of(R"({"partitionKey":{"paths":[]}})")), Ended::kBadRequest);
+    EXPECT_EQ(ended(of(R"({"partitionKey":{"paths":["pk"]}})")), Ended::kBadRequest);
+    EXPECT_EQ(ended(of(R"({"partitionKey":{"paths":["/a","/b"],"kind":"Hash"}})")),
+              Ended::kBadRequest);
+    EXPECT_EQ(ended(of(R"({"partitionKey":"/pk"})")), Ended::kBadRequest);
     const auto multi = of(R"({"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash"}})");
     ASSERT_TRUE(multi.ok());
     EXPECT_NE(multi->tail.find(R"("kind":"MultiHash","version":2)"), std::string::npos)
@@ -101,11 +101,11 @@ TEST_F(DefinitionTest, KeyIsValidated) {
 
 TEST_F(DefinitionTest, DefaultTtl) {
     for (std::string_view good : {"-1", "1", "2147483647", "60.0"})
-        EXPECT_EQ(code_of(with("\"defaultTtl\":" + std::string(good))), "ok") << good;
+        EXPECT_EQ(ended(with("\"defaultTtl\":" + std::string(good))), Ended::kOk) << good;
     for (std::string_view bad :
          {"0", "-2", "1.5", "2147483648", "\"60\"", "true", "[1]", "1e300"}) {
         const auto result = with("\"defaultTtl\":" + std::string(bad));
-        EXPECT_EQ(code_of(result), "400") << bad;
+        EXPECT_EQ(ended(result), Ended::kBadRequest) << bad;
         EXPECT_NE(message_of(result).find("defaultTtl"), std::string::npos);
     }
     const auto off = with(R"("defaultTtl":null)");
@@ -128,7 +128,7 @@ TEST_F(DefinitionTest, UnenforcedPoliciesAreRefusedByName) {
     };
     for (const auto& [name, value] : cases) {
         const auto result = with("\"" + name + "\":" + value);
-        EXPECT_EQ(code_of(result), "400") << name;
+        EXPECT_EQ(ended(result), Ended::kBadRequest) << name;
         EXPECT_NE(message_of(result).find(name), std::string::npos) << message_of(result);
         EXPECT_NE(message_of(result).find("not supported"), std::string::npos)
             << message_of(result);
@@ -155,7 +155,7 @@ TEST_F(DefinitionTest, PoliciesThatAskForNothingAreAccepted) {
           R"("changeFeedPolicy":{"retentionDuration":0})",
           R"("geospatialConfig":{"type":"Geography"})", R"("conflictResolutionPolicy":null)",
           R"("indexingPolicy":null)", R"("uniqueKeyPolicy":null)"})
-        EXPECT_EQ(code_of(with(members)), "ok") << members;
+        EXPECT_EQ(ended(with(members)), Ended::kOk) << members;
 }
 
 TEST_F(DefinitionTest, MalformedPoliciesAreRefused) {
@@ -173,7 +173,7 @@ TEST_F(DefinitionTest, MalformedPoliciesAreRefused) {
          R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionProcedure":"p"})",
          R"("indexingPolicy":"all")",
          R"("indexingPolicy":{"compositeIndexes":[[{"path":"/a"},{"path":"/b/*"}]]})"})
-        EXPECT_EQ(code_of(with(members)), "400") << members;
+        EXPECT_EQ(ended(with(members)), Ended::kBadRequest) << members;
 }
 
 TEST_F(DefinitionTest, ConflictResolutionPath) {
@@ -197,11 +197,11 @@ TEST_F(DefinitionTest, UniqueKeyRules) {
     };
     const auto one_key = [](size_t i) { return R"({"paths":["/k)" + std::to_string(i) + R"("]})"; };
     const auto one_path = [](size_t i) { return "\"/p" + std::to_string(i) + "\""; };
-    EXPECT_EQ(code_of(keys("")), "ok");
-    EXPECT_EQ(code_of(keys(repeated(10, one_key))), "ok");
-    EXPECT_EQ(code_of(keys(repeated(11, one_key))), "400");
-    EXPECT_EQ(code_of(keys(R"({"paths":[)" + repeated(16, one_path) + "]}")), "ok");
-    EXPECT_EQ(code_of(keys(R"({"paths":[)" + repeated(17, one_path) + "]}")), "400");
+    EXPECT_EQ(ended(keys("")), Ended::kOk);
+    EXPECT_EQ(ended(keys(repeated(10, one_key))), Ended::kOk);
+    EXPECT_EQ(ended(keys(repeated(11, one_key))), Ended::kBadRequest);
+    EXPECT_EQ(ended(keys(R"({"paths":[)" + repeated(16, one_path) + "]}")), Ended::kOk);
+    EXPECT_EQ(ended(keys(R"({"paths":[)" + repeated(17, one_path) + "]}")), Ended::kBadRequest);
     for (std::string_view bad :
          {R"({"paths":[]})", R"({})", R"(5)", R"({"paths":"/a"})", R"({"paths":[5]})",
           R"({"paths":["a"]})", R"({"paths":[""]})", R"({"paths":["/"]})", R"({"paths":["/a/"]})",
@@ -209,7 +209,7 @@ TEST_F(DefinitionTest, UniqueKeyRules) {
           R"({"paths":["/a/[]/b"]})", R"({"paths":["/\"a"]})", R"({"paths":["/\"a\"b"]})",
           R"({"paths":["/_ts"]})", R"({"paths":["/a","/a"]})", R"({"paths":["/a","/\"a\""]})",
           R"({"paths":["/a"]},{"paths":["/a"]})"})
-        EXPECT_EQ(code_of(keys(std::string(bad))), "400") << bad;
+        EXPECT_EQ(ended(keys(std::string(bad))), Ended::kBadRequest) << bad;
     const auto good = keys(R"({"paths":["/a/b","/\"x y\"/c"]})");
     ASSERT_TRUE(good.ok());
     const std::vector<std::vector<json::MemberPath>> expected = {{{"a", "b"}, {"x y", "c"}}};
@@ -230,7 +230,7 @@ TEST_F(DefinitionTest, ReplaceKeepsKeyAndUniqueKeys) {
           R"({"partitionKey":{"paths":["/pk"],"kind":"Hash"}})",
           R"({"partitionKey":{"paths":["/pk"],"kind":"Hash","version":1}})",
           R"({"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/c","/b"]},{"paths":["/a"]}]}})"})
-        EXPECT_EQ(code_of(replace(stored->tail, std::string(same))), "ok") << same;
+        EXPECT_EQ(ended(replace(stored->tail, std::string(same))), Ended::kOk) << same;
     for (std::string_view other :
          {R"({"partitionKey":{"paths":["/other"]}})",
           R"({"partitionKey":{"paths":["/pk"],"version":2}})",
@@ -239,7 +239,7 @@ TEST_F(DefinitionTest, ReplaceKeepsKeyAndUniqueKeys) {
           R"({"uniqueKeyPolicy":{"uniqueKeys":[]}})",
           R"({"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a"]}]}})"}) {
         const auto result = replace(stored->tail, std::string(other));
-        EXPECT_EQ(code_of(result), "400") << other;
+        EXPECT_EQ(ended(result), Ended::kBadRequest) << other;
         EXPECT_NE(message_of(result).find("cannot be changed"), std::string::npos)
             << message_of(result);
     }
@@ -250,15 +250,16 @@ TEST_F(DefinitionTest, SystemPropertiesAreIncludedInStoredPoliciesOnly) {
     const std::string indexing =
         R"("indexingPolicy":{"includedPaths":[{"path":"/*"},{"path":"/_rid/?"}]})";
     const auto created = with(indexing);
-    EXPECT_EQ(code_of(created), "400");
+    EXPECT_EQ(ended(created), Ended::kBadRequest);
     EXPECT_NE(message_of(created).find("'/_rid/?'"), std::string::npos) << message_of(created);
-    EXPECT_EQ(code_of(parse_stored_tail(indexing + R"(,"partitionKey":{"paths":["/pk"]}})")), "ok");
+    EXPECT_EQ(ended(parse_stored_tail(indexing + R"(,"partitionKey":{"paths":["/pk"]}})")),
+              Ended::kOk);
     const auto plain = with("");
     ASSERT_TRUE(plain.ok());
-    EXPECT_EQ(code_of(replace(plain->tail, "{" + indexing + "}")), "400");
-    EXPECT_EQ(code_of(with(R"("indexingPolicy":{"includedPaths":[{"path":"/*"},{"path":"/_ts/?"}],)"
-                           R"("excludedPaths":[{"path":"/_rid/?"},{"path":"/\"_etag\"/?"}]})")),
-              "ok");
+    EXPECT_EQ(ended(replace(plain->tail, "{" + indexing + "}")), Ended::kBadRequest);
+    EXPECT_EQ(ended(with(R"("indexingPolicy":{"includedPaths":[{"path":"/*"},{"path":"/_ts/?"}],)"
+                         R"("excludedPaths":[{"path":"/_rid/?"},{"path":"/\"_etag\"/?"}]})")),
+              Ended::kOk);
 }
 
 TEST_F(DefinitionTest, SameIndexingIgnoresTheOrderOfPaths) {
@@ -292,7 +293,7 @@ TEST_F(DefinitionTest, PlanarGeometry) {
     EXPECT_TRUE(indexed("Geography", "").ok());
     // A plane needs a box, the Earth has none.
     for (const auto& refused : {indexed("Geometry", ""), indexed("Geography", box)}) {
-        EXPECT_EQ(code_of(refused), "400");
+        EXPECT_EQ(ended(refused), Ended::kBadRequest);
         EXPECT_NE(message_of(refused).find("bounding box"), std::string::npos)
             << message_of(refused);
     }

@@ -8,7 +8,6 @@ namespace orrery::catalog {
 namespace {
 
 using testing::Account;
-using testing::code_of;
 using testing::Folder;
 using testing::message_of;
 
@@ -61,9 +60,9 @@ TEST_F(EncryptionTest, KeysAsClientsSeeThem) {
     EXPECT_EQ(account_->find_encryption_key("d", "k"), *created);
     EXPECT_EQ(account_->find_encryption_key("d", key.rid.text()), *created);
     EXPECT_EQ(account_->find_encryption_key("d", "other"), nullptr);
-    EXPECT_EQ(code_of(create_key(key_body("k"))), "409");
-    EXPECT_EQ(code_of(account_->create_encryption_key("x", account_.parse(key_body("k")))),
-              "404/1003");
+    EXPECT_EQ(ended(create_key(key_body("k"))), Ended::kConflict);
+    EXPECT_EQ(ended(account_->create_encryption_key("x", account_.parse(key_body("k")))),
+              Ended::kOwnerNotFound);
 }
 
 TEST_F(EncryptionTest, KeysAreRewrappedAndSurviveARestart) {
@@ -72,16 +71,16 @@ TEST_F(EncryptionTest, KeysAreRewrappedAndSurviveARestart) {
     const auto replace = [&](const std::string& body, const std::string& if_match) {
         return account_->replace_encryption_key("d", "k", account_.parse(body), if_match);
     };
-    EXPECT_EQ(code_of(replace(key_body("k", "bmV3"), "stale")), "412");
-    EXPECT_EQ(code_of(replace(key_body("other", "bmV3"), "")), "400");
+    EXPECT_EQ(ended(replace(key_body("k", "bmV3"), "stale")), Ended::kPrecondition);
+    EXPECT_EQ(ended(replace(key_body("other", "bmV3"), "")), Ended::kBadRequest);
     const auto after = replace(key_body("k", "bmV3"), before->version.etag);
     ASSERT_TRUE(after.ok());
     EXPECT_NE((*after)->json().find("bmV3"), std::string::npos);
     EXPECT_EQ((*after)->rid, before->rid);
     EXPECT_NE((*after)->version.etag, before->version.etag);
-    EXPECT_EQ(code_of(account_->replace_encryption_key("d", "none",
-                                                       account_.parse(key_body("none")), "")),
-              "404");
+    EXPECT_EQ(
+        ended(account_->replace_encryption_key("d", "none", account_.parse(key_body("none")), "")),
+        Ended::kNotFound);
     const std::string json = (*after)->json();
     account_.reopen();
     ASSERT_NE(account_->find_encryption_key("d", "k"), nullptr);
@@ -96,7 +95,7 @@ TEST_F(EncryptionTest, KeysAreRewrappedAndSurviveARestart) {
 TEST_F(EncryptionTest, AtMostTwentyKeys) {
     for (uint32_t i = 0; i < limits::kEncryptionKeysMax; ++i)
         ASSERT_TRUE(create_key(key_body("k" + std::to_string(i))).ok());
-    EXPECT_EQ(code_of(create_key(key_body("more"))), "403");
+    EXPECT_EQ(ended(create_key(key_body("more"))), Ended::kForbidden);
     const auto page = account_->list_encryption_keys(*account_->find_database("d"), {"", 7});
     EXPECT_EQ(page.items.size(), 7u);
     EXPECT_FALSE(page.continuation.empty());
@@ -115,7 +114,7 @@ TEST_F(EncryptionTest, MalformedKeysAreRefused) {
         std::string body = key_body("k");
         body.replace(body.find(from), from.size(), to);
         const auto result = create_key(body);
-        EXPECT_EQ(code_of(result), "400") << body;
+        EXPECT_EQ(ended(result), Ended::kBadRequest) << body;
         EXPECT_NE(message_of(result).find(why), std::string::npos) << message_of(result);
     }
     EXPECT_EQ(account_->find_encryption_key("d", "k"), nullptr);
@@ -124,7 +123,7 @@ TEST_F(EncryptionTest, MalformedKeysAreRefused) {
 TEST_F(EncryptionTest, PoliciesNameKeysThatExist) {
     const std::string body = container(policy(path("/ssn") + "," + path("/notes", "Randomized")));
     const auto missing = account_.create_container("d", body);
-    EXPECT_EQ(code_of(missing), "400");
+    EXPECT_EQ(ended(missing), Ended::kBadRequest);
     EXPECT_NE(message_of(missing).find("'k'"), std::string::npos) << message_of(missing);
     ASSERT_TRUE(create_key(key_body("k")).ok());
     const auto created = account_.create_container("d", body);
@@ -144,11 +143,13 @@ TEST_F(EncryptionTest, PoliciesAreImmutable) {
     ASSERT_TRUE(account_.create_container("d", container(policy(path("/a")))).ok());
     ASSERT_TRUE(
         account_.create_container("d", R"({"id":"plain","partitionKey":{"paths":["/pk"]}})").ok());
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", container(policy(path("/b"))))), "400");
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", container(policy("")))), "400");
+    EXPECT_EQ(ended(account_.replace_container("d", "c", container(policy(path("/b"))))),
+              Ended::kBadRequest);
+    EXPECT_EQ(ended(account_.replace_container("d", "c", container(policy("")))),
+              Ended::kBadRequest);
     EXPECT_EQ(
-        code_of(account_.replace_container("d", "plain", container(policy(path("/a")), "plain"))),
-        "400");
+        ended(account_.replace_container("d", "plain", container(policy(path("/a")), "plain"))),
+        Ended::kBadRequest);
     // The same, or left out: it stays.
     ASSERT_TRUE(account_.replace_container("d", "c", container(policy(path("/a")))).ok());
     const auto left_out = account_.replace_container(
@@ -175,7 +176,7 @@ TEST_F(EncryptionTest, MalformedPoliciesAreRefused) {
              {policy(R"({"path":"/a"})"), "clientEncryptionKeyId"},
              {R"({"includedPaths":[],"mode":"on"})", "mode"}}) {
         const auto result = account_.create_container("d", container(text));
-        EXPECT_EQ(code_of(result), "400") << text;
+        EXPECT_EQ(ended(result), Ended::kBadRequest) << text;
         EXPECT_NE(message_of(result).find(why), std::string::npos) << message_of(result);
     }
     EXPECT_TRUE(

@@ -131,7 +131,7 @@ TEST_F(IndexingChangeTest, TooManyAtOnce) {
                R"(/?"}]}})";
     };
     for (int i = 0; i < 8; ++i) replace(body(i));
-    EXPECT_EQ(code_of(account_.replace_container("d", "c", body(8))), "400");
+    EXPECT_EQ(ended(account_.replace_container("d", "c", body(8))), Ended::kBadRequest);
     EXPECT_EQ(settings().previous.size(), 8U);
     carry_out();
     replace(body(8));
@@ -162,7 +162,7 @@ TEST_F(IndexingChangeTest, SortedPaths) {
     replace(kFew);
     carry_out();
     EXPECT_TRUE(settings().indexing.sorted.empty());
-    EXPECT_EQ(code_of(account_->request_sorted_path(*container(), path("s"))), "400");
+    EXPECT_EQ(ended(account_->request_sorted_path(*container(), path("s"))), Ended::kBadRequest);
     EXPECT_EQ(check(), Findings());
 }
 
@@ -173,7 +173,7 @@ TEST_F(IndexingChangeTest, SortedPathsAreLimited) {
                 .ok());
         carry_out();
     }
-    EXPECT_EQ(code_of(account_->request_sorted_path(*container(), path("more"))), "400");
+    EXPECT_EQ(ended(account_->request_sorted_path(*container(), path("more"))), Ended::kBadRequest);
     EXPECT_EQ(settings().indexing.sorted.size(), 32U);
 }
 

@@ -17,13 +17,13 @@ Status check_name(std::string_view name);
 /// The `id` of a request body, checked. The body must be an object.
 Result<std::string> body_id(const json::Value& body);
 
-/// 400 for a member that `what` ("A container") does not have: a mistake, or a feature that is
-/// missing here. Clients send back what the server added (names that begin with '_'), and null for
-/// what they do not use. The body must be an object.
+/// A bad request for a member that `what` ("A container") does not have: a mistake, or a feature
+/// that is missing here. Clients send back what the server added (names that begin with '_'), and
+/// null for what they do not use. The body must be an object.
 Status refuse_unknown(const json::Value& body, std::string_view what,
                       std::initializer_list<std::string_view> known);
 
-/// If-Match: empty and "*" always hold.
+/// `if_match`: empty and "*" always hold.
 Status check_if_match(std::string_view if_match, std::string_view etag);
 
 /// A client's text for an error message: never long, never cut inside a character.

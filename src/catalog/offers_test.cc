@@ -10,7 +10,6 @@ namespace orrery::catalog {
 namespace {
 
 using testing::Account;
-using testing::code_of;
 using testing::Folder;
 using testing::message_of;
 using Migrate = Catalog::Migrate;
@@ -82,7 +81,7 @@ TEST_F(OfferTest, DatabaseOffer) {
     const OfferPtr offer = account_->offer_of((*database)->rid.text());
     ASSERT_NE(offer, nullptr);
     EXPECT_EQ(offer->resource, (*database)->self());
-    EXPECT_EQ(code_of(replace(offer, manual(2'000))), "ok");
+    EXPECT_EQ(ended(replace(offer, manual(2'000))), Ended::kOk);
     EXPECT_EQ(account_->offer_of((*database)->rid.text())->manual, 2'000);
 }
 
@@ -97,7 +96,7 @@ TEST_F(OfferTest, ReplaceManual) {
     EXPECT_NE((*replaced)->version.etag, offer->version.etag);
     EXPECT_EQ(account_->offer_of(offer->resource_rid), *replaced);
     for (int64_t bad : {0, 300, 450, 1'000'100})
-        EXPECT_EQ(code_of(replace(offer, manual(bad))), "400") << bad;
+        EXPECT_EQ(ended(replace(offer, manual(bad))), Ended::kBadRequest) << bad;
     // The whole object, as most clients send it.
     std::string whole = (*replaced)->json();
     whole.replace(whole.find(":1000,"), 6, ":2000,");
@@ -115,19 +114,19 @@ TEST_F(OfferTest, MinimumFollowsTheHighestEver) {
     ASSERT_TRUE(high.ok());  // more than the partitions can give: stored
     EXPECT_EQ(account_->offer_state(**high).minimum, 1'000);
     const auto refused = replace(offer, manual(900));
-    EXPECT_EQ(code_of(refused), "400");
+    EXPECT_EQ(ended(refused), Ended::kBadRequest);
     EXPECT_NE(message_of(refused).find("1000"), std::string::npos) << message_of(refused);
-    EXPECT_EQ(code_of(replace(offer, manual(1'000))), "ok");
+    EXPECT_EQ(ended(replace(offer, manual(1'000))), Ended::kOk);
     account_.reopen();
     EXPECT_EQ(account_->offer_state(*account_->find_offer(offer->rid)).minimum, 1'000);
-    EXPECT_EQ(code_of(replace(offer, manual(900))), "400");
+    EXPECT_EQ(ended(replace(offer, manual(900))), Ended::kBadRequest);
 }
 
 TEST_F(OfferTest, ReplaceAutoscale) {
     const OfferPtr offer = create({{}, 50'000, 5});
     EXPECT_EQ(account_->offer_state(*offer).minimum, 5'000);
-    EXPECT_EQ(code_of(replace(offer, autoscale(4'000))), "400");
-    EXPECT_EQ(code_of(replace(offer, autoscale(5'500))), "400");
+    EXPECT_EQ(ended(replace(offer, autoscale(4'000))), Ended::kBadRequest);
+    EXPECT_EQ(ended(replace(offer, autoscale(5'500))), Ended::kBadRequest);
     const auto replaced = replace(offer, autoscale(6'000));  // offerThroughput is ignored
     ASSERT_TRUE(replaced.ok()) << message_of(replaced);
     EXPECT_EQ((*replaced)->autoscale_max, 6'000);
@@ -142,9 +141,9 @@ TEST_F(OfferTest, ReplaceAutoscale) {
                                  R"({"autoUpgradePolicy":{"throughputPolicy":5}})",
                                  R"({"autoUpgradePolicy":{"other":{}}})",
                                  R"({"autoUpgradePolicy":{"throughputPolicy":{"percent":5}}})"})
-        EXPECT_EQ(code_of(replace(
+        EXPECT_EQ(ended(replace(
                       offer, R"({"content":{"offerAutopilotSettings":)" + std::string(bad) + "}}")),
-                  "400")
+                  Ended::kBadRequest)
             << bad;
 }
 
@@ -187,12 +186,12 @@ TEST_F(OfferTest, StorageRaisesTheAutoscaleMaximum) {
 
 TEST_F(OfferTest, KindChangesOnlyByMigration) {
     const OfferPtr offer = create({50'000, {}, {}});
-    EXPECT_EQ(code_of(replace(offer, autoscale(50'000))), "400");
+    EXPECT_EQ(ended(replace(offer, autoscale(50'000))), Ended::kBadRequest);
     const auto automatic = replace(offer, offer->json(), Migrate::kToAutoscale);
     ASSERT_TRUE(automatic.ok()) << message_of(automatic);
     EXPECT_EQ((*automatic)->autoscale_max, 50'000);
     EXPECT_FALSE((*automatic)->manual);
-    EXPECT_EQ(code_of(replace(offer, manual(50'000))), "400");
+    EXPECT_EQ(ended(replace(offer, manual(50'000))), Ended::kBadRequest);
     ASSERT_TRUE(replace(offer, autoscale(8'000)).ok());
     const auto back = replace(offer, "{}", Migrate::kToManual);
     ASSERT_TRUE(back.ok()) << message_of(back);
@@ -218,13 +217,14 @@ TEST_F(OfferTest, BodiesAreChecked) {
           R"({"content":{"offerAutopilotSettings":{"maxThroughput":"x"}}})",
           R"({"content":{"offerThroughput":500,"offerIsRUPerMinuteThroughputEnabled":"x"}})",
           R"({"content":{"offerThroughput":500,"throughputBuckets":[]}})"})
-        EXPECT_EQ(code_of(replace(offer, bad)), "400") << bad;
-    EXPECT_EQ(code_of(replace(offer, "{}")), "ok");
+        EXPECT_EQ(ended(replace(offer, bad)), Ended::kBadRequest) << bad;
+    EXPECT_EQ(ended(replace(offer, "{}")), Ended::kOk);
     EXPECT_EQ(account_->find_offer(offer->rid)->manual, 400);
-    EXPECT_EQ(code_of(replace(offer, manual(500), Migrate::kNo, "other")), "412");
-    EXPECT_EQ(code_of(account_->replace_offer("AAAA", account_.parse("{}"), Migrate::kNo, "")),
-              "404");
-    EXPECT_EQ(code_of(account_->replace_offer("?", account_.parse("{}"), Migrate::kNo, "")), "404");
+    EXPECT_EQ(ended(replace(offer, manual(500), Migrate::kNo, "other")), Ended::kPrecondition);
+    EXPECT_EQ(ended(account_->replace_offer("AAAA", account_.parse("{}"), Migrate::kNo, "")),
+              Ended::kNotFound);
+    EXPECT_EQ(ended(account_->replace_offer("?", account_.parse("{}"), Migrate::kNo, "")),
+              Ended::kNotFound);
 }
 
 }  // namespace

@@ -98,13 +98,13 @@ TEST(Ranges, SettingsChangeInTheMiddle) {
             .replace_container("d", "c", R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})")
             .ok());
     const std::string id = (*split)->ranges->ranges[0].id;
-    EXPECT_EQ(code_of(account->change_ranges(split_of(**split, id), progress)), "449");
-    EXPECT_EQ(code_of(account->forecast(split_of(**split, id))), "ok");
+    EXPECT_EQ(ended(account->change_ranges(split_of(**split, id), progress)), Ended::kRetry);
+    EXPECT_EQ(ended(account->forecast(split_of(**split, id))), Ended::kOk);
     ASSERT_NO_FATAL_FAILURE(carry_out_index_changes(account));
     EXPECT_EQ(
-        code_of(account->change_ranges(
+        ended(account->change_ranges(
             split_of(*written.container(), written.container()->ranges->ranges[0].id), progress)),
-        "ok");
+        Ended::kOk);
     ASSERT_NO_FATAL_FAILURE(written.expect_whole());
 }
 
@@ -141,7 +141,7 @@ TEST(Ranges, IndexingPolicyChangesInTheMiddle) {
                         .ok());
                 ASSERT_NO_FATAL_FAILURE(written.write_many(20));
             };
-            EXPECT_EQ(code_of(account->change_ranges(change, progress)), "449");
+            EXPECT_EQ(ended(account->change_ranges(change, progress)), Ended::kRetry);
             ASSERT_TRUE(changed);
             EXPECT_EQ(written.container()->ranges->ranges.size(), merge ? 2U : 1U);
             ASSERT_NO_FATAL_FAILURE(written.write_many(20));
@@ -205,7 +205,7 @@ TEST(Ranges, DeletedInTheMiddle) {
                 ASSERT_TRUE(gone.ok()) << gone.error().message;
             };
             const RangeChange change = split_of(*written.container(), "0");
-            EXPECT_EQ(code_of(account->change_ranges(change, progress)), "404");
+            EXPECT_EQ(ended(account->change_ranges(change, progress)), Ended::kNotFound);
             EXPECT_EQ(account->find_container("d", "c"), nullptr);
             ASSERT_TRUE(account.store->flush().ok());  // index entries in memory go to disk first
             expect_nothing_left_over(account, "e", "x");

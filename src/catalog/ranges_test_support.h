@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/encoding.h"
+#include "base/ended_test_support.h"
 #include "catalog/catalog_test_support.h"
 #include "json/document.h"
 #include "json/item.h"
@@ -92,7 +93,7 @@ public:
         const auto result = run(range.partition, std::move(transaction));
         if (!result.committed) {
             // Another item of the key has the unique value.
-            ASSERT_EQ(result.results[0].status.error().http_status, 409);
+            ASSERT_EQ(ended(result.results[0].status.error()), Ended::kConflict);
             return;
         }
         if (text.empty())

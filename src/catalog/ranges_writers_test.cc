@@ -3,6 +3,7 @@
 #include <atomic>
 #include <iostream>
 
+#include "base/ended_test_support.h"
 #include "catalog/ranges_test_support.h"
 
 /// Writers while physical partitions are split and merged.
@@ -41,8 +42,7 @@ TEST(Ranges, TooManyWaitForTheSwitch) {
                                         const Status& status = result.results[0].status;
                                         if (result.committed)
                                             ++done;
-                                        else if (status.error().http_status == 410 &&
-                                                 status.error().sub_status == 1007)
+                                        else if (ended(status) == Ended::kRangeSwitching)
                                             ++refused;
                                         else
                                             ++other;

@@ -187,7 +187,7 @@ std::string encode(const Script& record);
 /// The kind of a key of the catalog; nullopt for a foreign one.
 std::optional<Kind> kind_of(std::string_view key);
 
-// Errors (500) say which record is damaged or of a newer format.
+// Errors (kInternal) say which record is damaged or of a newer format.
 Result<Account> decode_account(std::string_view key, std::string_view value);
 Result<Database> decode_database(std::string_view key, std::string_view value);
 Result<Container> decode_container(std::string_view key, std::string_view value);

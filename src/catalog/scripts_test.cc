@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/encoding.h"
+#include "base/ended_test_support.h"
 #include "catalog/catalog.h"
 #include "catalog/catalog_test_support.h"
 #include "catalog/records.h"
@@ -9,7 +10,6 @@ namespace orrery::catalog {
 namespace {
 
 using testing::Account;
-using testing::code_of;
 using testing::Folder;
 using Upsert = Catalog::Upsert;
 
@@ -50,41 +50,45 @@ TEST_F(ScriptTest, AsClientsSeeIt) {
 
 TEST_F(ScriptTest, Bodies) {
     const std::string body = R"(,"body":"function(){}")";
-    EXPECT_EQ(code_of(create(ChildType::kProcedure, R"({"id":"p"})")), "400");
-    EXPECT_EQ(code_of(create(ChildType::kProcedure, R"({"id":"p","body":5})")), "400");
-    EXPECT_EQ(code_of(create(ChildType::kProcedure, R"({"body":"function(){}"})")), "400");
-    EXPECT_EQ(code_of(create(ChildType::kProcedure, R"({"id":"a/b")" + body + "}")), "400");
-    EXPECT_EQ(code_of(create(ChildType::kTrigger, R"({"id":"t")" + body + "}")), "400");
-    EXPECT_EQ(code_of(create(ChildType::kTrigger, R"({"id":"t","triggerType":"Pre")" + body + "}")),
-              "400");
+    EXPECT_EQ(ended(create(ChildType::kProcedure, R"({"id":"p"})")), Ended::kBadRequest);
+    EXPECT_EQ(ended(create(ChildType::kProcedure, R"({"id":"p","body":5})")), Ended::kBadRequest);
+    EXPECT_EQ(ended(create(ChildType::kProcedure, R"({"body":"function(){}"})")),
+              Ended::kBadRequest);
+    EXPECT_EQ(ended(create(ChildType::kProcedure, R"({"id":"a/b")" + body + "}")),
+              Ended::kBadRequest);
+    EXPECT_EQ(ended(create(ChildType::kTrigger, R"({"id":"t")" + body + "}")), Ended::kBadRequest);
+    EXPECT_EQ(ended(create(ChildType::kTrigger, R"({"id":"t","triggerType":"Pre")" + body + "}")),
+              Ended::kBadRequest);
     EXPECT_EQ(
-        code_of(create(ChildType::kTrigger,
-                       R"({"id":"t","triggerType":"Mid","triggerOperation":"All")" + body + "}")),
-        "400");
+        ended(create(ChildType::kTrigger,
+                     R"({"id":"t","triggerType":"Mid","triggerOperation":"All")" + body + "}")),
+        Ended::kBadRequest);
     EXPECT_EQ(
-        code_of(create(ChildType::kTrigger,
-                       R"({"id":"t","triggerType":"Pre","triggerOperation":"Some")" + body + "}")),
-        "400");
+        ended(create(ChildType::kTrigger,
+                     R"({"id":"t","triggerType":"Pre","triggerOperation":"Some")" + body + "}")),
+        Ended::kBadRequest);
     EXPECT_TRUE(create(ChildType::kTrigger,
                        R"({"id":"t","triggerType":"Post","triggerOperation":"Delete")" + body + "}")
                     .ok());
     // What is not kept is refused by name; what the server added, and null, come back.
     for (const ChildType type : {ChildType::kProcedure, ChildType::kUdf}) {
         const auto unknown = create(type, R"({"id":"u","triggerType":"Pre")" + body + "}");
-        EXPECT_EQ(code_of(unknown), "400");
+        EXPECT_EQ(ended(unknown), Ended::kBadRequest);
         EXPECT_NE(unknown.error().message.find("'triggerType'"), std::string::npos);
-        EXPECT_EQ(code_of(create(type, R"({"id":"u","_etag":"x","note":null)" + body + "}")), "ok");
+        EXPECT_EQ(ended(create(type, R"({"id":"u","_etag":"x","note":null)" + body + "}")),
+                  Ended::kOk);
     }
-    EXPECT_EQ(code_of(create(ChildType::kTrigger,
-                             R"({"id":"v","triggerType":"Pre","triggerOperation":"All","when":1)" +
-                                 body + "}")),
-              "400");
+    EXPECT_EQ(ended(create(ChildType::kTrigger,
+                           R"({"id":"v","triggerType":"Pre","triggerOperation":"All","when":1)" +
+                               body + "}")),
+              Ended::kBadRequest);
 }
 
 TEST_F(ScriptTest, CreateUpsertReplaceDeleteSurviveARestart) {
     const auto first = create(ChildType::kProcedure, R"({"id":"p","body":"function(){}"})");
     ASSERT_TRUE(first.ok());
-    EXPECT_EQ(code_of(create(ChildType::kProcedure, R"({"id":"p","body":"function(){}"})")), "409");
+    EXPECT_EQ(ended(create(ChildType::kProcedure, R"({"id":"p","body":"function(){}"})")),
+              Ended::kConflict);
     const auto upserted =
         create(ChildType::kProcedure, R"({"id":"p","body":"() => 1"})", Upsert::kYes);
     ASSERT_TRUE(upserted.ok());
@@ -92,8 +96,8 @@ TEST_F(ScriptTest, CreateUpsertReplaceDeleteSurviveARestart) {
     EXPECT_EQ(upserted->script->rid(), first->script->rid());
     EXPECT_NE(upserted->script->version.etag, first->script->version.etag);
     const json::Value renamed = account_.parse(R"({"id":"q","body":"() => 2"})");
-    EXPECT_EQ(code_of(account_->replace_script(rid_, ChildType::kProcedure, "p", renamed, "other")),
-              "412");
+    EXPECT_EQ(ended(account_->replace_script(rid_, ChildType::kProcedure, "p", renamed, "other")),
+              Ended::kPrecondition);
     ASSERT_TRUE(account_
                     ->replace_script(rid_, ChildType::kProcedure, "p", renamed,
                                      upserted->script->version.etag)
@@ -102,7 +106,8 @@ TEST_F(ScriptTest, CreateUpsertReplaceDeleteSurviveARestart) {
     ASSERT_TRUE(create(ChildType::kUdf, R"({"id":"f","body":"() => 3"})").ok());
     ASSERT_TRUE(create(ChildType::kUdf, R"({"id":"g","body":"() => 4"})").ok());
     EXPECT_TRUE(account_->delete_script(rid_, ChildType::kUdf, "g", "").ok());
-    EXPECT_EQ(account_->delete_script(rid_, ChildType::kUdf, "g", "").error().http_status, 404);
+    EXPECT_EQ(ended(account_->delete_script(rid_, ChildType::kUdf, "g", "").error()),
+              Ended::kNotFound);
     const auto etag = account_->find_script(rid_, ChildType::kProcedure, "q")->version.etag;
     account_.reopen();
     const ScriptPtr found = account_->find_script(rid_, ChildType::kProcedure, "q");
@@ -124,9 +129,9 @@ TEST_F(ScriptTest, AsManyAsThereMayBe) {
                                R"(","body":"","triggerType":"Pre","triggerOperation":"All"})")
                         .ok());
     EXPECT_EQ(
-        code_of(create(ChildType::kTrigger,
-                       R"({"id":"more","body":"","triggerType":"Pre","triggerOperation":"All"})")),
-        "403");
+        ended(create(ChildType::kTrigger,
+                     R"({"id":"more","body":"","triggerType":"Pre","triggerOperation":"All"})")),
+        Ended::kForbidden);
     const auto page = account_->list_scripts(rid_, ChildType::kTrigger, {"", 10});
     EXPECT_EQ(page.items.size(), 10U);
     EXPECT_EQ(

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/limits.h"
+#include "base/throughput_errors.h"
 #include "catalog/autoscale_settings.h"
 #include "catalog/names.h"
 
@@ -83,10 +84,7 @@ Status read_autopilot(const json::Value& settings, const Offer& stored, Throughp
 }  // namespace
 
 Status check_throughput(const ThroughputRequest& request) {
-    if (request.manual && request.autoscale_max)
-        return Status(errors::bad_request(
-            "Manual throughput (x-ms-offer-throughput) and autoscale settings "
-            "(x-ms-cosmos-offer-autopilot-settings) exclude each other; send one of them."));
+    if (request.manual && request.autoscale_max) return Status(errors::two_throughputs());
     if (request.manual) TRY_STATUS(check_manual(*request.manual));
     if (request.autoscale_max) TRY_STATUS(check_autoscale(*request.autoscale_max));
     if (request.increment_percent) {

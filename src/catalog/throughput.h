@@ -18,10 +18,11 @@ struct ThroughputSettings {
     int64_t partition_ru_max = 10'000;  ///< what one physical partition gives
 };
 
-/// 400 for both kinds at once, or a value outside range and step.
+/// A bad request for both kinds at once, or a value outside range and step.
 Status check_throughput(const ThroughputRequest& request);
 
-/// 400 for more than a container without partition key can have: it is one partition for ever.
+/// A bad request for more than a container without partition key can have: it is one partition for
+/// ever.
 Status check_fixed_throughput(const ThroughputRequest& request);
 
 /// Lowest value an offer may be set to. `containers`: of a shared database; 0 for a container's

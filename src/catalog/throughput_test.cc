@@ -7,31 +7,30 @@
 namespace orrery::catalog {
 namespace {
 
-using testing::code_of;
-
-std::string check(const ThroughputRequest& request) {
-    return code_of(check_throughput(request));
+Ended check(const ThroughputRequest& request) {
+    return ended(check_throughput(request));
 }
 
 TEST(Throughput, ManualRangeAndStep) {
-    for (int64_t good : {400, 500, 1'000'000}) EXPECT_EQ(check({good, {}, {}}), "ok") << good;
+    for (int64_t good : {400, 500, 1'000'000}) EXPECT_EQ(check({good, {}, {}}), Ended::kOk) << good;
     for (int64_t bad : {-400, 0, 300, 399, 450, 401, 1'000'100})
-        EXPECT_EQ(check({bad, {}, {}}), "400") << bad;
+        EXPECT_EQ(check({bad, {}, {}}), Ended::kBadRequest) << bad;
 }
 
 TEST(Throughput, AutoscaleRangeAndStep) {
-    for (int64_t good : {1000, 4000, 1'000'000}) EXPECT_EQ(check({{}, good, {}}), "ok") << good;
+    for (int64_t good : {1000, 4000, 1'000'000})
+        EXPECT_EQ(check({{}, good, {}}), Ended::kOk) << good;
     for (int64_t bad : {-1000, 0, 900, 1500, 1'001'000})
-        EXPECT_EQ(check({{}, bad, {}}), "400") << bad;
-    EXPECT_EQ(check({{}, 4000, 5}), "ok");
-    EXPECT_EQ(check({{}, 4000, 101}), "400");
-    EXPECT_EQ(check({{}, 4000, -1}), "400");
-    EXPECT_EQ(check({400, {}, 5}), "400");
+        EXPECT_EQ(check({{}, bad, {}}), Ended::kBadRequest) << bad;
+    EXPECT_EQ(check({{}, 4000, 5}), Ended::kOk);
+    EXPECT_EQ(check({{}, 4000, 101}), Ended::kBadRequest);
+    EXPECT_EQ(check({{}, 4000, -1}), Ended::kBadRequest);
+    EXPECT_EQ(check({400, {}, 5}), Ended::kBadRequest);
 }
 
 TEST(Throughput, OneKindOnly) {
-    EXPECT_EQ(check({400, 4000, {}}), "400");
-    EXPECT_EQ(check({}), "ok");
+    EXPECT_EQ(check({400, 4000, {}}), Ended::kBadRequest);
+    EXPECT_EQ(check({}), Ended::kOk);
 }
 
 TEST(Throughput, PublishedMinimums) {

@@ -7,7 +7,6 @@ namespace orrery::catalog {
 namespace {
 
 using testing::Account;
-using testing::code_of;
 using testing::Folder;
 using testing::message_of;
 using Upsert = Catalog::Upsert;
@@ -55,7 +54,7 @@ TEST_F(UserTest, AsClientsSeeIt) {
 
 TEST_F(UserTest, CreateUpsertReplaceDelete) {
     ASSERT_TRUE(user("u").ok());
-    EXPECT_EQ(code_of(user("u")), "409");
+    EXPECT_EQ(ended(user("u")), Ended::kConflict);
     const auto upserted = user("u", Upsert::kYes);
     ASSERT_TRUE(upserted.ok());
     EXPECT_FALSE(upserted->created);
@@ -66,10 +65,10 @@ TEST_F(UserTest, CreateUpsertReplaceDelete) {
                              std::string_view if_match = "") {
         return account_->replace_user("d", id, account_.parse(text), if_match);
     };
-    EXPECT_EQ(code_of(replace("u", R"({"id":"v"})")), "409");
-    EXPECT_EQ(code_of(replace("x", R"({"id":"x"})")), "404");
-    EXPECT_EQ(code_of(replace("u", R"({"id":"a/b"})")), "400");
-    EXPECT_EQ(code_of(replace("u", R"({"id":"w"})", "other")), "412");
+    EXPECT_EQ(ended(replace("u", R"({"id":"v"})")), Ended::kConflict);
+    EXPECT_EQ(ended(replace("x", R"({"id":"x"})")), Ended::kNotFound);
+    EXPECT_EQ(ended(replace("u", R"({"id":"a/b"})")), Ended::kBadRequest);
+    EXPECT_EQ(ended(replace("u", R"({"id":"w"})", "other")), Ended::kPrecondition);
     ASSERT_TRUE(permission("u", "p", "dbs/d/colls/c").ok());
     const auto renamed = replace("u", R"({"id":"w"})");
     ASSERT_TRUE(renamed.ok());
@@ -79,9 +78,9 @@ TEST_F(UserTest, CreateUpsertReplaceDelete) {
     account_.reopen();
     EXPECT_EQ(account_->find_user("d", "u"), nullptr);
     EXPECT_NE(account_->find_permission("d", "w", "p"), nullptr);
-    EXPECT_EQ(code_of(account_->delete_user("d", "w", "other")), "412");
-    EXPECT_EQ(code_of(account_->delete_user("d", "w", "")), "ok");
-    EXPECT_EQ(code_of(account_->delete_user("d", "w", "")), "404");
+    EXPECT_EQ(ended(account_->delete_user("d", "w", "other")), Ended::kPrecondition);
+    EXPECT_EQ(ended(account_->delete_user("d", "w", "")), Ended::kOk);
+    EXPECT_EQ(ended(account_->delete_user("d", "w", "")), Ended::kNotFound);
     account_.reopen();
     EXPECT_EQ(account_->find_permission("d", "w", "p"), nullptr);
     EXPECT_EQ(account_->find_user("d", "w"), nullptr);
@@ -108,57 +107,60 @@ TEST_F(UserTest, OnePermissionPerResource) {
     ASSERT_TRUE(user("v").ok());
     const ContainerPtr container = account_->find_container("d", "c");
     ASSERT_TRUE(permission("u", "p", "dbs/d/colls/c").ok());
-    EXPECT_EQ(code_of(permission("u", "p", "dbs/d/colls/e")), "409");    // the id
-    EXPECT_EQ(code_of(permission("u", "q", "dbs/d/colls/c")), "409");    // the resource
-    EXPECT_EQ(code_of(permission("u", "q", "/dbs/d/colls/c/")), "409");  // written otherwise
-    EXPECT_EQ(code_of(permission("u", "q", container->self())), "409");  // by rid
-    EXPECT_EQ(code_of(permission("v", "p", "dbs/d/colls/c")), "ok");     // another user
-    EXPECT_EQ(code_of(permission("u", "q", "dbs/d/colls/e")), "ok");
-    EXPECT_EQ(code_of(permission("u", "r", "dbs/d/colls/c/docs/1")), "ok");  // an item of it
-    EXPECT_EQ(code_of(permission("u", "s", "dbs/d/colls/c/docs/1")), "409");
+    EXPECT_EQ(ended(permission("u", "p", "dbs/d/colls/e")), Ended::kConflict);  // the id
+    EXPECT_EQ(ended(permission("u", "q", "dbs/d/colls/c")), Ended::kConflict);  // the resource
+    EXPECT_EQ(ended(permission("u", "q", "/dbs/d/colls/c/")),
+              Ended::kConflict);  // written otherwise
+    EXPECT_EQ(ended(permission("u", "q", container->self())), Ended::kConflict);  // by rid
+    EXPECT_EQ(ended(permission("v", "p", "dbs/d/colls/c")), Ended::kOk);          // another user
+    EXPECT_EQ(ended(permission("u", "q", "dbs/d/colls/e")), Ended::kOk);
+    EXPECT_EQ(ended(permission("u", "r", "dbs/d/colls/c/docs/1")), Ended::kOk);  // an item of it
+    EXPECT_EQ(ended(permission("u", "s", "dbs/d/colls/c/docs/1")), Ended::kConflict);
     const auto upserted = permission("u", "q", "dbs/d/colls/e", "", Upsert::kYes);
     ASSERT_TRUE(upserted.ok());
     EXPECT_FALSE(upserted->created);
-    EXPECT_EQ(code_of(permission("u", "q", "dbs/d/colls/c", "", Upsert::kYes)), "409");
+    EXPECT_EQ(ended(permission("u", "q", "dbs/d/colls/c", "", Upsert::kYes)), Ended::kConflict);
 }
 
 TEST_F(UserTest, PermissionBodies) {
     ASSERT_TRUE(user("u").ok());
     const auto create = [&](std::string_view text) {
-        return code_of(account_->create_permission("d", "u", account_.parse(text), Upsert::kNo));
+        return ended(account_->create_permission("d", "u", account_.parse(text), Upsert::kNo));
     };
-    EXPECT_EQ(create(R"({"permissionMode":"All","resource":"dbs/d/colls/c"})"), "400");
-    EXPECT_EQ(create(R"({"id":"p","resource":"dbs/d/colls/c"})"), "400");
-    EXPECT_EQ(create(R"({"id":"p","permissionMode":"Write","resource":"dbs/d/colls/c"})"), "400");
-    EXPECT_EQ(create(R"({"id":"p","permissionMode":5,"resource":"dbs/d/colls/c"})"), "400");
-    EXPECT_EQ(create(R"({"id":"p","permissionMode":"All"})"), "400");
-    EXPECT_EQ(create(R"({"id":"p","permissionMode":"All","resource":5})"), "400");
+    EXPECT_EQ(create(R"({"permissionMode":"All","resource":"dbs/d/colls/c"})"), Ended::kBadRequest);
+    EXPECT_EQ(create(R"({"id":"p","resource":"dbs/d/colls/c"})"), Ended::kBadRequest);
+    EXPECT_EQ(create(R"({"id":"p","permissionMode":"Write","resource":"dbs/d/colls/c"})"),
+              Ended::kBadRequest);
+    EXPECT_EQ(create(R"({"id":"p","permissionMode":5,"resource":"dbs/d/colls/c"})"),
+              Ended::kBadRequest);
+    EXPECT_EQ(create(R"({"id":"p","permissionMode":"All"})"), Ended::kBadRequest);
+    EXPECT_EQ(create(R"({"id":"p","permissionMode":"All","resource":5})"), Ended::kBadRequest);
     EXPECT_EQ(
         create(R"({"id":"p","permissionMode":"All","resource":"dbs/d/colls/c","expires":60})"),
-        "400");
-    EXPECT_EQ(code_of(account_->create_user("d", account_.parse(R"({"id":"w","name":"x"})"),
-                                            Upsert::kNo)),
-              "400");
+        Ended::kBadRequest);
     EXPECT_EQ(
-        code_of(account_->replace_user("d", "u", account_.parse(R"({"id":"u","name":"x"})"), "")),
-        "400");
+        ended(account_->create_user("d", account_.parse(R"({"id":"w","name":"x"})"), Upsert::kNo)),
+        Ended::kBadRequest);
+    EXPECT_EQ(
+        ended(account_->replace_user("d", "u", account_.parse(R"({"id":"u","name":"x"})"), "")),
+        Ended::kBadRequest);
     for (std::string_view link :
          {"", "/", "dbs/d", "dbs/d/colls", "dbs/d/users/u", "colls/c", "dbs/d/colls/c/docs",
           "dbs/d/colls/c/pkranges/0", "dbs/d/colls/c/docs/1/attachments/a",
           "dbs/d/colls/c/triggers/t", "dbs/d/colls/c/udfs/f"})
-        EXPECT_EQ(code_of(permission("u", "p", std::string(link))), "400") << link;
+        EXPECT_EQ(ended(permission("u", "p", std::string(link))), Ended::kBadRequest) << link;
     for (std::string_view link : {"dbs/x/colls/c", "dbs/d/colls/x", "dbs/d/colls/c/sprocs/s"})
-        EXPECT_EQ(code_of(permission("u", "p", std::string(link))), "404") << link;
+        EXPECT_EQ(ended(permission("u", "p", std::string(link))), Ended::kNotFound) << link;
     for (std::string_view key : {"5", "\"k\"", "[]", "[[1]]", "[{\"a\":1}]", R"(["a","b"])"})
-        EXPECT_EQ(code_of(permission("u", "p", "dbs/d/colls/c",
-                                     ",\"resourcePartitionKey\":" + std::string(key))),
-                  "400")
+        EXPECT_EQ(ended(permission("u", "p", "dbs/d/colls/c",
+                                   ",\"resourcePartitionKey\":" + std::string(key))),
+                  Ended::kBadRequest)
             << key;
-    EXPECT_EQ(code_of(permission("x", "p", "dbs/d/colls/c")), "404/1003");
+    EXPECT_EQ(ended(permission("x", "p", "dbs/d/colls/c")), Ended::kOwnerNotFound);
     EXPECT_EQ(
         create(
             R"({"id":"p","permissionMode":"all","resource":"dbs/d/colls/c","resourcePartitionKey":null})"),
-        "ok");
+        Ended::kOk);
 }
 
 TEST_F(UserTest, ReplaceAndDeletePermission) {
@@ -169,10 +171,10 @@ TEST_F(UserTest, ReplaceAndDeletePermission) {
                              std::string_view if_match = "") {
         return account_->replace_permission("d", "u", id, account_.parse(text), if_match);
     };
-    EXPECT_EQ(code_of(replace("p", body("q", "dbs/d/colls/c"))), "409");
-    EXPECT_EQ(code_of(replace("p", body("p", "dbs/d/colls/e"))), "409");
-    EXPECT_EQ(code_of(replace("x", body("x", "dbs/d/colls/e"))), "404");
-    EXPECT_EQ(code_of(replace("p", body("p", "dbs/d/colls/c"), "other")), "412");
+    EXPECT_EQ(ended(replace("p", body("q", "dbs/d/colls/c"))), Ended::kConflict);
+    EXPECT_EQ(ended(replace("p", body("p", "dbs/d/colls/e"))), Ended::kConflict);
+    EXPECT_EQ(ended(replace("x", body("x", "dbs/d/colls/e"))), Ended::kNotFound);
+    EXPECT_EQ(ended(replace("p", body("p", "dbs/d/colls/c"), "other")), Ended::kPrecondition);
     const auto renamed = replace("p", body("r", "dbs/d/colls/c"));
     ASSERT_TRUE(renamed.ok());
     EXPECT_EQ(account_->find_permission("d", "u", "p"), nullptr);
@@ -181,9 +183,9 @@ TEST_F(UserTest, ReplaceAndDeletePermission) {
     ASSERT_NE(account_->find_permission("d", "u", "r"), nullptr);
     const UserPtr owner = account_->find_user("d", "u");
     EXPECT_EQ(account_->list_permissions(*owner, {}).items.size(), 2u);
-    EXPECT_EQ(code_of(account_->delete_permission("d", "u", "r", "other")), "412");
-    EXPECT_EQ(code_of(account_->delete_permission("d", "u", "r", "")), "ok");
-    EXPECT_EQ(code_of(account_->delete_permission("d", "u", "r", "")), "404");
+    EXPECT_EQ(ended(account_->delete_permission("d", "u", "r", "other")), Ended::kPrecondition);
+    EXPECT_EQ(ended(account_->delete_permission("d", "u", "r", "")), Ended::kOk);
+    EXPECT_EQ(ended(account_->delete_permission("d", "u", "r", "")), Ended::kNotFound);
     EXPECT_EQ(account_->list_permissions(*owner, {}).items.size(), 1u);
     // Numbers go on.
     const auto next = permission("u", "z", "dbs/d/colls/c");

@@ -34,7 +34,7 @@ struct ViewDefinition {
 using ViewDefinitionPtr = std::shared_ptr<const ViewDefinition>;
 
 /// The container's `materializedViewDefinition`; null: it is no view. The SELECT may name
-/// properties of the one FROM alias, or `*`, and nothing else. 400 says what is not allowed.
+/// properties of the one FROM alias, or `*`, and nothing else. The error says what is not allowed.
 Result<ViewDefinitionPtr> read_view_definition(const json::Value& value);
 
 /// The id that a view's item has: another one for each item that the source ever had.

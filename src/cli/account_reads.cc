@@ -40,6 +40,20 @@ std::string_view advice(const HttpAnswer& answer) {
     }
 }
 
+/// What this program goes by after a refusal; most kinds it only shows.
+Code code_of(int status) {
+    switch (status) {
+        case 400:
+            return Code::kBadRequest;
+        case 401:
+            return Code::kUnauthorized;
+        case 404:
+            return Code::kResourceNotFound;
+        default:
+            return Code::kInternal;
+    }
+}
+
 /// The JSON text inside "Message: {…}\r\nActivityId: …"; empty when the message has another form.
 std::string_view nested(std::string_view message) {
     constexpr std::string_view kStart = "Message: ";
@@ -131,9 +145,8 @@ std::vector<QueryProblem> query_problems(std::string_view error_body) {
 
 Error answer_error(const HttpAnswer& answer) {
     Error error;
-    error.http_status = answer.status;
-    error.sub_status = answer.sub_status();
-    error.retry_after_ms = answer.retry_after_ms();
+    error.code = code_of(answer.status);
+    error.details.retry_after_ms = answer.retry_after_ms();
     std::string text = error_text(answer.body);
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
         text.pop_back();

@@ -32,10 +32,8 @@ constexpr int64_t kSilenceMs = 70'000;
 constexpr int64_t kLookMs = 100;
 
 Error no_answer(NoAnswer kind, std::string message) {
-    Error error;
-    error.http_status = 0;
-    error.sub_status = static_cast<int>(kind);
-    error.message = std::move(message);
+    Error error = errors::service_unavailable(std::move(message));
+    error.details.number = static_cast<int>(kind);
     return error;
 }
 
@@ -100,7 +98,8 @@ int64_t HttpAnswer::retry_after_ms() const {
 }
 
 bool is_no_answer(const Error& error, NoAnswer kind) {
-    return error.http_status == 0 && error.sub_status == static_cast<int>(kind);
+    return error.code == Code::kServiceUnavailable &&
+           error.details.number == static_cast<int>(kind);
 }
 
 struct TlsTrust::Context {

@@ -26,7 +26,7 @@ struct HttpAnswer {
     int64_t retry_after_ms() const;  ///< `x-ms-retry-after-ms`, 0 when absent
 };
 
-/// Errors of a connection have http_status 0 and one of these as sub_status.
+/// Why there was no answer. The number is a detail of the errors of a connection.
 enum class NoAnswer : int {
     kUnreachable = 1,  ///< nothing was sent
     kLost = 2,         ///< sent, perhaps carried out, no whole answer

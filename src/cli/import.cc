@@ -77,7 +77,7 @@ Status Import::prepare_container(AccountClient& client) {
         if (!created.ok()) return std::move(created).take_status();
     }
     auto found = read_container(client, name);
-    if (!found.ok() && found.error().http_status == 404)
+    if (!found.ok() && found.error().code == Code::kResourceNotFound)
         return Status(
             errors::bad_request(fmt::format("There is no container '{}'. Create it, or let this "
                                             "command do it: --create --partition-key /NAME.",

@@ -37,7 +37,7 @@ Result<std::string> observed(const LabReportOptions& options,
     auto answer = client.call({.resource = own_resource(segments, "observations=true")});
     if (!answer.ok()) {
         Error error = answer.error();
-        if (error.http_status == 404 || error.http_status == 401)
+        if (error.code == Code::kResourceNotFound || error.code == Code::kUnauthorized)
             error.message += " `orrery lab` reads endpoints that Orrery alone has.";
         return error;
     }

@@ -27,7 +27,8 @@ std::string text(const json::Value& value) {
 }
 
 Error explain(Error error) {
-    if (error.http_status == 404 || error.http_status == 400 || error.http_status == 401)
+    if (error.code == Code::kResourceNotFound || error.code == Code::kBadRequest ||
+        error.code == Code::kUnauthorized)
         error.message +=
             " `orrery top` reads endpoints that Orrery alone has; an account of Azure has none of "
             "them.";
@@ -108,7 +109,7 @@ Result<TopData> read_top(AccountClient& client, const std::string& only_containe
                              {"containers", candidate.database, candidate.container, "metrics"},
                              fmt::format("minutes=1&seconds={}", kMeanSeconds + 1))});
         if (!page.ok()) {
-            if (page.error().http_status == 404) continue;  // deleted meanwhile
+            if (page.error().code == Code::kResourceNotFound) continue;  // deleted meanwhile
             return page.error();
         }
         TRY(const auto parsed, json::parse(page->body, arena));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/encoding.h"
+#include "base/ended_test_support.h"
 
 namespace orrery::engine {
 namespace {
@@ -53,7 +54,7 @@ TEST(AccountTest, BadKeysAreRefused) {
                                     base64_encode("short"), base64_encode(std::string(15, 'x'))}) {
         AccountKeyTexts keys;
         keys.primary = text;
-        EXPECT_EQ(Account::create(keys).error().http_status, 400) << text;
+        EXPECT_EQ(ended(Account::create(keys).error()), Ended::kBadRequest) << text;
     }
     AccountKeyTexts keys;
     keys.primary_read_only = "%%%";

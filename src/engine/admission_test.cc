@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "base/ended_test_support.h"
 #include "engine/engine_test_support.h"
 
 namespace orrery::engine {
@@ -91,14 +92,14 @@ TEST_F(Throttled, RefusesWhenASecondsTokensAreSpent) {
     const auto refused = create("a", "late");
     ASSERT_TRUE(refused.refused);
     const Error& error = refused.result.results.front().status.error();
-    EXPECT_EQ(error.http_status, 429);
-    EXPECT_EQ(error.sub_status, 3200);
-    EXPECT_EQ(error.retry_after_ms, 1);
+    EXPECT_EQ(error.code, Code::kRateLimited);
+    EXPECT_EQ(error.details.retry_after_ms, 1);
     EXPECT_EQ(meter::ru_text(refused.total), "0.38");
     server_.clock().advance_us(1'000);
     EXPECT_FALSE(create("a", "late").refused);  // 0.4 RU are enough to begin
     // 5.714 − 0.4 RU are owed now; 400 RU/s pay them in 13.29 ms.
-    EXPECT_EQ(create("a", "later").result.results.front().status.error().retry_after_ms, 14);
+    EXPECT_EQ(create("a", "later").result.results.front().status.error().details.retry_after_ms,
+              14);
     server_.clock().advance_us(13'000);
     EXPECT_TRUE(create("a", "later").refused);  // refusals cost nothing: the time owed is the same
     server_.clock().advance_us(1'000);
@@ -113,7 +114,7 @@ TEST_F(Throttled, RefusedWorkChangesNothing) {
     EXPECT_TRUE(create("a", "x").refused);
     EXPECT_EQ(container_->ranges->ranges[0].partition->lsn(), lsn);
     server_.clock().advance_seconds(1);
-    EXPECT_EQ(read("a", "x").result.results.front().status.error().http_status, 404);
+    EXPECT_EQ(ended(read("a", "x").result.results.front().status.error()), Ended::kNotFound);
 }
 
 TEST_F(Throttled, AHotPartitionLeavesTheOthersAlone) {
@@ -128,9 +129,10 @@ TEST_F(Throttled, AHotPartitionLeavesTheOthersAlone) {
                   9'900 * meter::kUnitsPerRu);
     }
     // A query that must look everywhere is refused, one that is limited to a calm key is not.
-    EXPECT_EQ(query("SELECT * FROM c").error().http_status, 429);
+    EXPECT_EQ(ended(query("SELECT * FROM c").error()), Ended::kThrottled);
     EXPECT_TRUE(query("SELECT * FROM c WHERE c.pk = \"" + key_in(1) + "\"").ok());
-    EXPECT_EQ(query("SELECT * FROM c WHERE c.pk = \"" + hot + "\"").error().http_status, 429);
+    EXPECT_EQ(ended(query("SELECT * FROM c WHERE c.pk = \"" + hot + "\"").error()),
+              Ended::kThrottled);
 }
 
 TEST_F(Throttled, AutoscaleRisesAndFalls) {
@@ -219,7 +221,7 @@ TEST_F(Throttled, AFeedEndsItsPageAtAHotPartition) {
     EXPECT_EQ(first->items.size(), 1u);
     ASSERT_FALSE(first->continuation.empty());
     request.continuation = first->continuation;
-    EXPECT_EQ(server_.engine().read_feed(*container_, request).error().http_status, 429);
+    EXPECT_EQ(ended(server_.engine().read_feed(*container_, request).error()), Ended::kThrottled);
     server_.clock().advance_seconds(1);
     request.items_max = 10'000;
     const auto rest = server_.engine().read_feed(*container_, request);
@@ -245,7 +247,7 @@ TEST_F(Serverless, FiveThousandPerPartitionAndNoOffers) {
     json::Arena arena;
     const auto body = json::parse(R"({"id":"x","partitionKey":{"paths":["/pk"]}})", arena);
     const auto refused = server_.catalog().create_container("d", *body, manual(400), false);
-    EXPECT_EQ(refused.error().http_status, 400);
+    EXPECT_EQ(ended(refused.error()), Ended::kBadRequest);
     EXPECT_THAT(refused.error().message, ::testing::HasSubstr("serverless"));
     EXPECT_FALSE(server_.catalog().check_offers().ok());
 }

@@ -64,11 +64,7 @@ Result<std::vector<ChangeFeedPosition>> narrowed(std::vector<ChangeFeedPosition>
     std::string_view covered = wanted.min;
     for (const EpkRange& range : held)
         if (range.min <= covered) covered = range.max;
-    if (covered < wanted.max)
-        return errors::bad_request(
-            "The change feed position in If-None-Match belongs to another part of the container: "
-            "it does not say where to go on in the range that was asked for. Send the etag of an "
-            "answer for this range or for one around it.");
+    if (covered < wanted.max) return errors::feed_position_elsewhere();
     return positions;
 }
 
@@ -110,11 +106,8 @@ Result<std::vector<ChangeFeedPosition>> Engine::change_feed_start(
     }
     for (const PartitionRange* range : container.ranges->overlapping(request.range)) {
         if (*lsn > range->partition->lsn())
-            return errors::bad_request("The change feed position " + request.continuation +
-                                       " in If-None-Match is ahead of partition key range '" +
-                                       range->id + "', whose last change has number " +
-                                       std::to_string(range->partition->lsn()) +
-                                       ": it belongs to another container or range.");
+            return errors::feed_position_ahead(request.continuation, range->id,
+                                               range->partition->lsn());
     }
     return std::vector<ChangeFeedPosition>{{request.range, *lsn}};
 }
@@ -189,14 +182,14 @@ Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(
     answer.nothing_new = answer.nothing_new && read == parts.size();
     answer.nothing_new = answer.nothing_new && answer.changes.empty();
     if (answer.nothing_new) {
-        // 304 costs the same for every range that was polled, whatever the level.
+        // No news costs the same for every range that was polled, whatever the level.
         answer.range_charges.clear();
         for (const Part& part : parts) {
-            answer.range_charges.push_back({part.range->number, meter::failure(304, 0, by)});
+            answer.range_charges.push_back({part.range->number, meter::not_modified(by)});
             answer.charge += answer.range_charges.back().charge;
             settle(*part.range, request.terms, answer.range_charges.back().charge);
         }
-        if (parts.empty()) answer.charge = meter::failure(304, 0, by);
+        if (parts.empty()) answer.charge = meter::not_modified(by);
         join_neighbours(parts);
         read = 0;
     } else {

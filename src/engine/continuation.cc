@@ -18,13 +18,6 @@ constexpr size_t kMacBytes = 16;
 
 }  // namespace
 
-Error foreign_continuation() {
-    return errors::bad_request(
-        "The continuation token in x-ms-continuation is invalid: it was altered, or it belongs to "
-        "another request. "
-        "Start again without it.");
-}
-
 std::string ContinuationTokens::seal(std::string payload) const {
     const auto mac = key_.sign(payload);
     payload.append(mac.data(), kMacBytes);
@@ -33,12 +26,12 @@ std::string ContinuationTokens::seal(std::string payload) const {
 
 Result<std::string> ContinuationTokens::open(std::string_view token) const {
     const auto bytes = base64_decode(token);
-    if (!bytes || bytes->size() <= kMacBytes) return foreign_continuation();
+    if (!bytes || bytes->size() <= kMacBytes) return errors::foreign_continuation();
     const std::string_view payload(bytes->data(), bytes->size() - kMacBytes);
     const auto mac = key_.sign(payload);
     if (!equal_constant_time({mac.data(), kMacBytes},
                              std::string_view(*bytes).substr(payload.size())))
-        return foreign_continuation();
+        return errors::foreign_continuation();
     return std::string(payload);
 }
 
@@ -60,7 +53,7 @@ Result<ContinuationPosition> ContinuationTokens::decode(std::string_view token,
     position.docref = std::string(reader.bytes());
     if (!reader.ok() || !reader.at_end() || kind != kFeed ||
         position.scope_hash != expected_scope_hash)
-        return foreign_continuation();
+        return errors::foreign_continuation();
     return position;
 }
 
@@ -89,11 +82,7 @@ std::string ContinuationTokens::encode_changes(const std::vector<ChangeFeedPosit
 
 Result<std::vector<ChangeFeedPosition>> ContinuationTokens::decode_changes(
     std::string_view token, uint64_t expected_scope_hash) const {
-    const Error invalid = errors::bad_request(
-        "The change feed position in If-None-Match is invalid: it was altered, or it belongs to "
-        "another request. "
-        "Send the etag of an answer to the same request, '*' for changes from now on, or nothing "
-        "for all of them.");
+    const Error invalid = errors::foreign_feed_position();
     const Result<std::string> payload = open(token);
     if (!payload.ok()) return invalid;
     ByteReader reader(*payload);
@@ -133,7 +122,7 @@ Result<ContinuationTokens::QueryToken> ContinuationTokens::decode_query(
     out.whole_range = reader.u8() != 0;
     out.position = std::string(reader.bytes());
     if (!reader.ok() || !reader.at_end() || kind != kQuery || scope != expected_scope_hash)
-        return foreign_continuation();
+        return errors::foreign_continuation();
     return out;
 }
 
@@ -154,7 +143,7 @@ Result<std::string> ContinuationTokens::decode_listing(std::string_view token,
     const uint64_t scope = reader.u64_le();
     std::string position(reader.bytes());
     if (!reader.ok() || !reader.at_end() || kind != kListing || scope != expected_scope_hash)
-        return foreign_continuation();
+        return errors::foreign_continuation();
     return position;
 }
 

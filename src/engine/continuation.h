@@ -25,16 +25,13 @@ struct ChangeFeedPosition {
     storage::Lsn after = 0;
 };
 
-/// 400: the token is not for this request.
-Error foreign_continuation();
-
 /// Signed, stateless text form, safe in a header.
 class ContinuationTokens {
 public:
     explicit ContinuationTokens(std::string_view secret)
         : key_("continuation:" + std::string(secret)) {}
     std::string encode(const ContinuationPosition& position) const;
-    /// 400 when malformed, altered, or made for another request.
+    /// A bad request when malformed, altered, or made for another request.
     Result<ContinuationPosition> decode(std::string_view token, uint64_t expected_scope_hash) const;
     /// The same for queries, whose positions are made and understood by `query`.
     struct QueryToken {

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/ended_test_support.h"
 #include "base/worker_pool.h"
 #include "catalog/catalog.h"
 #include "engine/account.h"
@@ -110,12 +111,11 @@ public:
         transaction.operations.push_back(std::move(operation));
         return transaction;
     }
-    /// One operation under a key; its status.
-    int run(const catalog::ContainerPtr& to, partition::OperationKind kind, const std::string& pk,
-            const std::string& id, std::string body = {}) {
+    /// One operation under a key; how it ended.
+    Ended run(const catalog::ContainerPtr& to, partition::OperationKind kind, const std::string& pk,
+              const std::string& id, std::string body = {}) {
         const auto answer = execute(to, one(epk_of(*to, pk), kind, id, std::move(body)));
-        const Status& status = answer.result.results.front().status;
-        return status.ok() ? 200 : status.error().http_status;
+        return ended(answer.result.results.front().status);
     }
 
 private:

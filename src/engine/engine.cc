@@ -38,7 +38,7 @@ TransactionAnswer refused(const Error& error, size_t operations,
     answer.result.results.resize(operations);
     for (auto& result : answer.result.results) result.status = Status(error);
     answer.charges.resize(operations);
-    answer.total = meter::failure(error.http_status, error.sub_status);
+    answer.total = meter::failure(error.code);
     if (operations > 0) answer.charges.front() = answer.total;
     return answer;
 }

@@ -45,7 +45,7 @@ struct TransactionAnswer {
     std::vector<meter::Charge> charges;  ///< one per operation
     meter::Charge total;
     Touched touched;
-    bool refused = false;  ///< not admitted: every result is the same 429, nothing was tried
+    bool refused = false;  ///< not admitted: every result is the same rate limit, nothing was tried
 };
 using TransactionAnswered = std::function<void(TransactionAnswer)>;
 
@@ -175,7 +175,8 @@ public:
 
     // Everything that works on a partition asks before and pays afterwards.
 
-    /// 429 when the physical partition's throughput is used up; nothing may be changed then.
+    /// A rate limit when the physical partition's throughput is used up; nothing may be changed
+    /// then.
     Status admit(const catalog::PartitionRange& range, const RequestTerms& terms) const;
     /// Takes the charge of admitted work from the partition's throughput.
     void settle(const catalog::PartitionRange& range, const RequestTerms& terms,
@@ -230,13 +231,13 @@ public:
     /// Stored procedures, triggers, and threads for whatever runs JavaScript.
     Scripts& scripts() const { return *scripts_; }
 
-    /// The token of a position in a listing (empty: no more), and back: 400 when it was altered or
-    /// made for another listing.
+    /// The token of a position in a listing (empty: no more), and back: kForeignContinuation when
+    /// it was altered or made for another listing.
     std::string seal_listing(const ListingScope& scope, std::string_view position) const;
     Result<std::string> open_listing(const ListingScope& scope, std::string_view token) const;
 
-    /// 429 when metadata requests have a budget and it is used up, or the control plane's limits
-    /// are on and reached.
+    /// A rate limit when metadata requests have a budget and it is used up, or the control plane's
+    /// limits are on and reached.
     Status admit_metadata(MetadataKind kind) const;
     void settle_metadata(meter::Charge charge) const;
 

@@ -41,7 +41,7 @@ struct RequestRecord {
     int64_t wall_seconds = 0;  ///< when it was answered
     int64_t duration_us = 0;
     uint64_t container = 0;    ///< catalog::ContainerRid::whole(); 0: none
-    meter::Charge charge;      ///< zero for 429, which no budget pays
+    meter::Charge charge;      ///< zero where a rate limit refused it: no budget pays that
     int64_t range_bytes = 0;   ///< what the range held then, text bytes; 0: not known
     uint64_t key_hash = 0;     ///< of the partition key text; 0: the request names none
     uint64_t connection = 0;   ///< tells clients apart; 0: unknown
@@ -58,10 +58,10 @@ struct RequestRecord {
     uint32_t retrieved = 0;  ///< items that a query read
     uint32_t output = 0;     ///< rows that it returned
     uint32_t page_size = 0;  ///< items asked for
-    uint16_t status = 0;
-    uint16_t wall_ms = 0;  ///< within the second
-    uint16_t writes = 0;   ///< items written; in a batch all of them
-    uint16_t ranges = 0;   ///< physical partitions that a query visited
+    uint16_t status = 0;     ///< see outcome.h
+    uint16_t wall_ms = 0;    ///< within the second
+    uint16_t writes = 0;     ///< items written; in a batch all of them
+    uint16_t ranges = 0;     ///< physical partitions that a query visited
 
     OperationClass operation = OperationClass::kMetadata;
     /// Only what one physical partition had of the charge: not counted as a request again.

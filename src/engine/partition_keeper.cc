@@ -20,8 +20,6 @@ constexpr size_t kJobsKept = 200;
 constexpr size_t kJobsWaitingMax = 100;
 /// A split that was not possible is not tried again for so long.
 constexpr int64_t kRefusedUs = 60'000'000;
-/// The catalog's word for: not now.
-constexpr int kTryAgain = 449;
 
 bool ended(const PartitionKeeper::Job& job) {
     const Phase phase = job.progress->phase;
@@ -200,7 +198,7 @@ void PartitionKeeper::run(uint64_t number) {
     }
     const auto changed = catalog_.change_ranges(change, *progress);
     if (!changed.ok()) {
-        if (changed.error().http_status == kTryAgain && !progress->cancelled) {
+        if (changed.error().code == Code::kRetryWith && !progress->cancelled) {
             progress->phase = Phase::kWaiting;
             return;
         }

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "base/ended_test_support.h"
 #include "engine/durable_test_support.h"
 #include "engine/engine_test_support.h"
 #include "engine/ranges_test_support.h"
@@ -337,16 +338,16 @@ TEST(PartitionKeeper, ClumsySplits) {
         return engine.partitions().submit(change);
     };
     using At = RangeChange::At;
-    EXPECT_EQ(ask({"0"}, At::kBytes).status().error().http_status, 400);
+    EXPECT_EQ(ended(ask({"0"}, At::kBytes).status().error()), Ended::kBadRequest);
     ASSERT_TRUE(put(engine, container, "only", "x", 1).result.committed);
     const auto one_key = ask({"0"}, At::kBytes);
     ASSERT_FALSE(one_key.ok());
-    EXPECT_EQ(one_key.error().http_status, 400);
+    EXPECT_EQ(ended(one_key.error()), Ended::kBadRequest);
     EXPECT_NE(one_key.error().message.find("one partition key"), std::string::npos);
-    EXPECT_EQ(ask({"7"}, At::kMiddle).status().error().http_status, 410);
-    EXPECT_EQ(ask({"0", "0"}, At::kMiddle).status().error().http_status, 400);
-    EXPECT_EQ(ask({}, At::kMiddle).status().error().http_status, 400);
-    EXPECT_EQ(ask({"0", "1", "2"}, At::kMiddle).status().error().http_status, 400);
+    EXPECT_EQ(ended(ask({"7"}, At::kMiddle).status().error()), Ended::kRangeGone);
+    EXPECT_EQ(ended(ask({"0", "0"}, At::kMiddle).status().error()), Ended::kBadRequest);
+    EXPECT_EQ(ended(ask({}, At::kMiddle).status().error()), Ended::kBadRequest);
+    EXPECT_EQ(ended(ask({"0", "1", "2"}, At::kMiddle).status().error()), Ended::kBadRequest);
     const auto first = ask({"0"}, At::kMiddle);
     ASSERT_TRUE(first.ok());
     const auto second = ask({"0"}, At::kMiddle);
@@ -388,8 +389,7 @@ TEST(PartitionKeeper, LogicalPartitionLimit) {
         const auto answer = put(engine, container, "p", "i" + std::to_string(stored), 1, 100'000);
         if (answer.result.committed) continue;
         const Error& error = answer.result.results[0].status.error();
-        EXPECT_EQ(error.http_status, 403);
-        EXPECT_EQ(error.sub_status, 1014);
+        EXPECT_EQ(error.code, Code::kLogicalPartitionFull);
         EXPECT_NE(error.message.find("1 MB"), std::string::npos) << error.message;
         break;
     }

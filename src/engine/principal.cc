@@ -41,10 +41,7 @@ Status authorize_token(const TokenScope& scope, Access access, const AccessTarge
         const bool inside =
             target.epk &&
             (scope.epk->empty() ? target.epk->empty() : target.epk->starts_with(*scope.epk));
-        if (!inside)
-            return Status(errors::forbidden(
-                "The resource token is limited to one partition key value; send it in the header "
-                "x-ms-documentdb-partitionkey."));
+        if (!inside) return Status(errors::outside_token_key());
     }
     return {};
 }

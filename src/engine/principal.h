@@ -45,7 +45,7 @@ struct AccessTarget {
     std::string_view script_rid = {};
 };
 
-/// Ok, or 403 with a message that says what the key or token lacks.
+/// Ok, or forbidden with a message that says what the key or token lacks.
 Status authorize(const Principal& principal, Access access, const AccessTarget& target);
 
 }  // namespace orrery::engine

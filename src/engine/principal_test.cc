@@ -1,4 +1,5 @@
 #include "engine/principal.h"
+#include "base/ended_test_support.h"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +22,7 @@ protected:
     static bool allowed(const Principal& who, Access access, const AccessTarget& target) {
         const Status status = authorize(who, access, target);
         if (!status.ok()) {
-            EXPECT_EQ(status.error().http_status, 403);
-            EXPECT_EQ(status.error().form, ErrorForm::kGateway);
+            EXPECT_EQ(ended(status.error()), Ended::kForbidden);
         }
         return status.ok();
     }

@@ -36,7 +36,7 @@ Result<bool> go_on(const ContinuationTokens::QueryToken& token, const QueryReque
     const partition::EpkRange before = token.range;
     if (range == before) return true;
     const bool apart = range.max <= before.min || before.max <= range.min;
-    if (apart || request.full_epk) return foreign_continuation();
+    if (apart || request.full_epk) return errors::foreign_continuation();
     if (token.whole_range && !range.contains(before.min)) return false;
     if (token.whole_range) {
         range = before;
@@ -237,7 +237,8 @@ Status Engine::QueryPage::admit() const {
     for (const auto* range : ranges_) {
         Status one = engine_.admit(*range, request_.terms);
         if (one.ok()) continue;
-        if (refused.ok() || one.error().retry_after_ms > refused.error().retry_after_ms) {
+        if (refused.ok() ||
+            one.error().details.retry_after_ms > refused.error().details.retry_after_ms) {
             refused = std::move(one);
             longest = range->number;
         }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/ended_test_support.h"
 #include "base/rounds_test_support.h"
 #include "engine/query_test_support.h"
 
@@ -16,7 +17,7 @@ using testing_support::TestEngine;
 struct Ended {
     size_t polls = 0;  ///< how often the query looked whether somebody waits
     bool ok = false;
-    int status = 0;
+    orrery::Ended how = orrery::Ended::kOk;
 };
 
 /// Runs a page of everything; the client leaves at the given look.
@@ -29,7 +30,7 @@ Ended run(TestEngine& engine, const QueryContainer& container, const std::string
     request.cancelled = [&] { return ++ended.polls >= leaves_at; };
     auto answer = engine.engine().query(container.container(), request);
     ended.ok = answer.ok();
-    if (!answer.ok()) ended.status = answer.error().http_status;
+    ended.how = orrery::ended(answer);
     return ended;
 }
 
@@ -66,7 +67,7 @@ TEST(QueryCancel, StopsInEveryKindOfPlan) {
         EXPECT_GT(whole.polls, kLooksAfterLeavingMax) << text << " hardly looks";
         const Ended left = run(engine, *container, text, 2);
         EXPECT_FALSE(left.ok) << text;
-        EXPECT_EQ(left.status, 408) << text;
+        EXPECT_EQ(left.how, orrery::Ended::kTimeout) << text;
         // A look per loop that it was in, not the rest of the work.
         EXPECT_LE(left.polls, kLooksAfterLeavingMax) << text;
     }

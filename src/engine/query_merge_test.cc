@@ -33,9 +33,10 @@ protected:
         request.text = text;
         request.over_container = true;
         const auto answer = engine_.engine().query(container_->container(), request);
-        const std::string message = answer.ok() ? "" : answer.error().message;
+        const std::string message = answer.ok() ? "" : json::error_text(answer.error());
         const auto light = query_in_memory(engine_.engine(), container_->container(), request);
-        EXPECT_TRUE(!light || (light->ok() ? "" : light->error().message) == message) << text;
+        EXPECT_TRUE(!light || (light->ok() ? "" : json::error_text(light->error())) == message)
+            << text;
         return message;
     }
 

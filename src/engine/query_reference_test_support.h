@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "json/parse.h"
+#include "json/problems.h"
 #include "json/write.h"
 #include "query/parse/printer.h"
 #include "query/query.h"
@@ -87,12 +88,12 @@ public:
         Reference out;
         auto compiled = query::compile(text);
         if (!compiled.ok()) {
-            out.error = compiled.error().message;
+            out.error = json::error_text(compiled.error());
             return out;
         }
         auto bound = query::Parameters::bind(**compiled, list_);
         if (!bound.ok()) {
-            out.error = bound.error().message;
+            out.error = json::error_text(bound.error());
             return out;
         }
         query::ast::Query tree = (*compiled)->syntax();
@@ -127,7 +128,7 @@ private:
         auto compiled = query::compile(query::to_text(tree, query::PrintForm::kOneLine));
         CHECK(compiled.ok());
         auto bound = query::Parameters::bind(**compiled, list_);
-        if (!bound.ok()) return bound.error().message;
+        if (!bound.ok()) return json::error_text(bound.error());
         query::QueryRun run(**compiled, *bound);
         const auto form = (*compiled)->returns_whole_item() ? json::NumberForm::kAsWritten
                                                             : json::NumberForm::kCanonical;
@@ -139,12 +140,12 @@ private:
         for (const std::string& item : items_) {
             json::Arena arena;
             if (Status s = run.feed(parse_json(item, arena), arena, rows); !s.ok())
-                return s.error().message;
+                return json::error_text(s.error());
             keep();
             if (!(*compiled)->reads_items()) break;
         }
         json::Arena arena;
-        if (Status s = run.finish(arena, rows); !s.ok()) return s.error().message;
+        if (Status s = run.finish(arena, rows); !s.ok()) return json::error_text(s.error());
         keep();
         return std::nullopt;
     }

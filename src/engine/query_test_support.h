@@ -11,6 +11,7 @@
 #include "engine/light_query.h"
 #include "json/item.h"
 #include "json/parse.h"
+#include "json/problems.h"
 #include "partition/client_item.h"
 
 /// Containers for query tests: items go in by key, queries come out page by page.
@@ -147,7 +148,7 @@ public:
         // The index followed a change of its policy meanwhile.
         if (settings != settings_now()) difference.clear();
         if (!answer.ok() || !difference.empty()) {
-            outcome.error = difference.empty() ? answer.error().message : difference;
+            outcome.error = difference.empty() ? json::error_text(answer.error()) : difference;
             return;
         }
         ++outcome.pages;
@@ -181,8 +182,9 @@ private:
         ++answers_in_memory;
         if (light->ok() != expected.ok()) return "in memory another outcome";
         if (!light->ok())
-            return light->error().message == expected.error().message ? ""
-                                                                      : "in memory another error";
+            return json::error_text(light->error()) == json::error_text(expected.error())
+                       ? ""
+                       : "in memory another error";
         if ((*light)->page.rows != expected->page.rows) return "in memory other rows";
         if (meter::ru_text((*light)->charge) != meter::ru_text(expected->charge))
             return "in memory another charge";

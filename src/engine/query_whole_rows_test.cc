@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ended_test_support.h"
 #include "engine/query_test_support.h"
 
 /// Pages of results that are computed whole, and what they cost.
@@ -157,7 +158,7 @@ TEST(QueryWholeRows, TokensOfTheContainerAreNotThoseOfARange) {
         request.over_container = false;
         const auto refused = test.engine().query(container->container(), request);
         ASSERT_FALSE(refused.ok());
-        EXPECT_EQ(refused.error().http_status, 400);
+        EXPECT_EQ(ended(refused.error()), Ended::kBadRequest);
     }
 }
 

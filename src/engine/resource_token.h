@@ -18,15 +18,15 @@ class ResourceTokens {
 public:
     ResourceTokens(const catalog::Catalog& catalog, const Clock& clock);
 
-    /// 400 for links that a permission may hold but no token can stand for.
+    /// A bad request for links that a permission may hold but no token can stand for.
     Status check_resource(std::string_view link) const;
 
     /// `lifetime_seconds` within the limits of base/limits.h (checked by the caller).
     Result<std::string> issue(const catalog::Permission& permission,
                               int64_t lifetime_seconds) const;
 
-    /// `token` = the decoded authorization value. 401 for a forged or foreign token, 403 when
-    /// expired or revoked.
+    /// `token` = the decoded authorization value. Unauthorized for a forged or foreign token,
+    /// forbidden when expired or revoked.
     Result<Principal> verify(std::string_view token) const;
 
 private:

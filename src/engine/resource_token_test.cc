@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/encoding.h"
+#include "base/ended_test_support.h"
 #include "engine/engine_test_support.h"
 
 namespace orrery::engine {
@@ -30,10 +31,7 @@ protected:
         return issue(R"({"id":"p","permissionMode":"All","resource":"dbs/d/colls/c"})");
     }
     const ResourceTokens& tokens() { return server_.engine().tokens(); }
-    int verdict(std::string_view token) {
-        const auto result = tokens().verify(token);
-        return result.ok() ? 200 : result.error().http_status;
-    }
+    Ended verdict(std::string_view token) { return ended(tokens().verify(token)); }
 
     testing_support::TestEngine server_;
     catalog::ContainerPtr container_;
@@ -81,8 +79,8 @@ TEST_F(ResourceTokenTest, EncodedLinks) {
 
 TEST_F(ResourceTokenTest, ItemsByRidAreRefused) {
     const std::string rid = catalog::child_rid(container_->rid, catalog::ChildType::kItem, 1);
-    EXPECT_EQ(tokens().check_resource(container_->self() + "docs/" + rid + "/").error().http_status,
-              400);
+    EXPECT_EQ(ended(tokens().check_resource(container_->self() + "docs/" + rid + "/").error()),
+              Ended::kBadRequest);
     EXPECT_TRUE(tokens().check_resource(container_->self()).ok());
     EXPECT_TRUE(
         tokens().check_resource("dbs/d/colls/c/docs/" + rid).ok());  // an id that looks like a rid
@@ -92,9 +90,9 @@ TEST_F(ResourceTokenTest, Expiry) {
     const std::string token =
         issue(R"({"id":"p","permissionMode":"All","resource":"dbs/d/colls/c"})", 10);
     server_.clock().advance_seconds(9);
-    EXPECT_EQ(verdict(token), 200);
+    EXPECT_EQ(verdict(token), Ended::kOk);
     server_.clock().advance_seconds(1);
-    EXPECT_EQ(verdict(token), 403);
+    EXPECT_EQ(verdict(token), Ended::kForbidden);
     EXPECT_THAT(tokens().verify(token).error().message, HasSubstr("expired"));
 }
 
@@ -103,12 +101,12 @@ TEST_F(ResourceTokenTest, EveryAlterationIsForged) {
     for (size_t i = 0; i < token.size(); ++i) {
         std::string altered = token;
         altered[i] = altered[i] == 'A' ? 'B' : 'A';
-        EXPECT_EQ(verdict(altered), 401) << i;
-        EXPECT_EQ(verdict(token.substr(0, i)), 401) << i;
+        EXPECT_EQ(verdict(altered), Ended::kUnauthorized) << i;
+        EXPECT_EQ(verdict(token.substr(0, i)), Ended::kUnauthorized) << i;
     }
-    EXPECT_EQ(verdict(token + ";"), 401);
-    EXPECT_EQ(verdict(token + "A"), 401);
-    EXPECT_EQ(verdict("type=resource&ver=1.0&sig=;;"), 401);
+    EXPECT_EQ(verdict(token + ";"), Ended::kUnauthorized);
+    EXPECT_EQ(verdict(token + "A"), Ended::kUnauthorized);
+    EXPECT_EQ(verdict("type=resource&ver=1.0&sig=;;"), Ended::kUnauthorized);
 }
 
 TEST_F(ResourceTokenTest, AnotherAccountsTokensAreForeign) {
@@ -119,7 +117,7 @@ TEST_F(ResourceTokenTest, AnotherAccountsTokensAreForeign) {
     const auto permission = other.create_permission(
         "d", "u", R"({"id":"p","permissionMode":"All","resource":"dbs/d/colls/c"})");
     const auto token = other.engine().tokens().issue(*permission, 3600);
-    EXPECT_EQ(verdict(*token), 401);
+    EXPECT_EQ(verdict(*token), Ended::kUnauthorized);
 }
 
 TEST_F(ResourceTokenTest, DeletedOrChangedPermissionsEndTheirTokens) {
@@ -129,25 +127,25 @@ TEST_F(ResourceTokenTest, DeletedOrChangedPermissionsEndTheirTokens) {
         json::parse(R"({"id":"p","permissionMode":"Read","resource":"dbs/d/colls/c"})", arena);
     const auto replaced = server_.catalog().replace_permission("d", "u", "p", *body, "");
     ASSERT_TRUE(replaced.ok());
-    EXPECT_EQ(verdict(token), 403);
+    EXPECT_EQ(verdict(token), Ended::kForbidden);
     const auto fresh = tokens().issue(**replaced, 3600);
-    EXPECT_EQ(verdict(*fresh), 200);
+    EXPECT_EQ(verdict(*fresh), Ended::kOk);
     ASSERT_TRUE(server_.catalog().delete_permission("d", "u", "p", "").ok());
-    EXPECT_EQ(verdict(*fresh), 403);
+    EXPECT_EQ(verdict(*fresh), Ended::kForbidden);
 }
 
 TEST_F(ResourceTokenTest, DeletedUserEndsTheTokens) {
     const std::string token = issue_for_container();
     ASSERT_TRUE(server_.catalog().delete_user("d", "u", "").ok());
-    EXPECT_EQ(verdict(token), 403);
+    EXPECT_EQ(verdict(token), Ended::kForbidden);
 }
 
 TEST_F(ResourceTokenTest, ARecreatedContainerIsAnotherOne) {
     const std::string token = issue_for_container();
     ASSERT_TRUE(server_.catalog().delete_container("d", "c", "").ok());
-    EXPECT_EQ(verdict(token), 403);
+    EXPECT_EQ(verdict(token), Ended::kForbidden);
     server_.create_container("d", R"({"id":"c","partitionKey":{"paths":["/pk"]}})");
-    EXPECT_EQ(verdict(token), 403);
+    EXPECT_EQ(verdict(token), Ended::kForbidden);
 }
 
 }  // namespace

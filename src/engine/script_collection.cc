@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "json/document.h"
 #include "json/parse.h"
+#include "json/problems.h"
 #include "json/write.h"
 #include "partition/client_item.h"
 #include "query/query.h"
@@ -64,10 +65,46 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
+/// What callbacks of scripts know a failure by: the numbers of the service's HTTP protocol.
+int script_number(Code code) {
+    if (errors::is_bad_request(code)) return 400;
+    if (errors::is_absence(code)) return 404;
+    if (errors::is_duplicate(code)) return 409;
+    if (errors::is_rate_limit(code)) return 429;
+    switch (code) {
+        case Code::kForbidden:
+        case Code::kSharedDatabaseFull:
+        case Code::kLogicalPartitionFull:
+            return 403;
+        case Code::kRequestTimeout:
+        case Code::kScriptTimeout:
+            return 408;
+        case Code::kRangeGone:
+        case Code::kRangeSwitching:
+            return 410;
+        case Code::kPreconditionFailed:
+        case Code::kPatchConditionFailed:
+            return 412;
+        case Code::kEntityTooLarge:
+        case Code::kScriptMemory:
+            return 413;
+        case Code::kRetryWith:
+        case Code::kWriteConflict:
+            return 449;
+        case Code::kScriptsBusy:
+        case Code::kScriptsStuck:
+        case Code::kServiceUnavailable:
+            return 503;
+        case Code::kStorageReadOnly:
+            return 507;
+        default:
+            return 500;
+    }
+}
+
 std::string error_answer(const Error& error) {
-    // Errors of queries are JSON texts already; a script gets the text as it is.
     return fmt::format(R"({{"error":{{"number":{0},"body":{1}}},"options":{{"statusCode":{0}}}}})",
-                       error.http_status, quoted(error.message));
+                       script_number(error.code), quoted(json::error_text(error)));
 }
 
 }  // namespace
@@ -92,8 +129,7 @@ std::optional<std::string> ScriptCollection::call(std::string_view operation,
     if (answer.ok()) return std::move(answer).value();
     // What failed before it came to an operation costs what such a request costs.
     if (operation != "evaluate" && scope_.budget.charge() == before)
-        scope_.budget.add(meter::failure(answer.error().http_status, answer.error().sub_status,
-                                         scope_.engine.pricing(scope_.bill)));
+        scope_.budget.add(meter::failure(answer.error().code, scope_.engine.pricing(scope_.bill)));
     return error_answer(answer.error());
 }
 

@@ -339,9 +339,7 @@ Result<catalog::ScriptPtr> find_trigger(const catalog::Catalog& catalog,
     if (trigger == nullptr)
         return errors::bad_request(quoted + " does not exist in this container.");
     if (trigger->runs_after != after)
-        return errors::bad_request(quoted + " is a " + (after ? "pre" : "post") +
-                                   "-trigger. Name it in the header x-ms-documentdb-" +
-                                   (after ? "pre" : "post") + "-trigger-include.");
+        return after ? errors::trigger_runs_before(name) : errors::trigger_runs_after(name);
     const TriggerOperation made_for = trigger->operation;
     bool fits = made_for == TriggerOperation::kAll;
     switch (operation) {

@@ -67,7 +67,7 @@ public:
 
     /// Runs `task` on a thread for scripts. `answer` is called instead of it, or while it is stuck
     /// in a script that nothing can end: then on another thread, and the task must not answer when
-    /// it goes on (given_up()). 503: too many are waiting, or stuck.
+    /// it goes on (given_up()). Unavailable: too many are waiting, or stuck.
     Status post(std::function<void()> task, std::function<void(UnansweredRun)> answer);
     /// What still runs then is ended: the server is about to stop.
     void end_runs_in(int64_t ms);
@@ -80,7 +80,8 @@ public:
 
     /// The calling thread's task was stuck and its request has been answered.
     static bool given_up() { return script::Runtime::of_this_thread().given_up(); }
-    /// 400 with line and column when the text cannot be compiled, 413 when it is too long.
+    /// kScriptSyntax with line and column when the text cannot be compiled, kEntityTooLarge when it
+    /// is too long.
     Status check(std::string_view text) const;
     ProcedureAnswer run(const ProcedureRequest& request) const;
     TriggeredAnswer write(const TriggeredWrite& request) const;

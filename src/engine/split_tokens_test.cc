@@ -5,6 +5,7 @@
 #include <future>
 #include <set>
 
+#include "base/ended_test_support.h"
 #include "engine/engine_test_support.h"
 #include "engine/light_query.h"
 #include "engine/ranges_test_support.h"
@@ -176,7 +177,7 @@ TEST(SplitTokens, HalvesGoOnTogether) {
         foreign.continuation = tokens[0];
         const auto refused = engine.query(*now, foreign);
         ASSERT_FALSE(refused.ok()) << one.text;
-        EXPECT_EQ(refused.error().http_status, 400);
+        EXPECT_EQ(ended(refused.error()), Ended::kBadRequest);
     }
 }
 
@@ -363,7 +364,7 @@ TEST(SplitTokens, PositionsOfTheChangeFeedServeNarrowerRanges) {
     wider.continuation = around->position;
     const auto refused = engine.read_changes(**changed, wider);
     ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().http_status, 400);
+    EXPECT_EQ(ended(refused.error()), Ended::kBadRequest);
     EXPECT_NE(refused.error().message.find("another part"), std::string::npos);
 }
 

@@ -23,7 +23,6 @@ constexpr uint32_t kPageItems = 500;
 constexpr uint64_t kPageBytes = 2 << 20;
 /// Pages of one view before others have their turn.
 constexpr int kPagesInARow = 8;
-constexpr int kRateLimited = 429;
 
 RequestTerms own_terms() {
     RequestTerms terms;
@@ -282,12 +281,12 @@ Status ViewKeeper::apply(const catalog::ContainerPtr& view, std::vector<Step> st
             const Status& status = answer.result.results.front().status;
             if (status.ok()) continue;
             const Error& error = status.error();
-            if (error.http_status == kRateLimited) {
-                wait_ms = std::max(wait_ms, error.retry_after_ms);
+            if (errors::is_rate_limit(error.code)) {
+                wait_ms = std::max(wait_ms, error.details.retry_after_ms);
                 again.push_back(std::move(writes[i]));
-            } else if (!writes[i].upsert && error.http_status == 404) {
+            } else if (!writes[i].upsert && errors::is_absence(error.code)) {
                 continue;  // gone already
-            } else if (error.http_status >= 500 || !writes[i].upsert) {
+            } else if (errors::is_server_failure(error.code) || !writes[i].upsert) {
                 failure = status.clone();
             } else {
                 // The view cannot hold it (too large, a key too long): then not an old one either.

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "base/ended_test_support.h"
 #include "base/limits.h"
 #include "engine/durable_test_support.h"
 #include "json/document.h"
@@ -43,11 +44,11 @@ protected:
     void put(const std::string& pk, const std::string& id, const Item& item) {
         ASSERT_EQ(
             server_.run(server_.container("s"), OperationKind::kUpsert, pk, id, body(pk, id, item)),
-            200);
+            Ended::kOk);
         model_[{pk, id}] = item;
     }
     void remove(const std::string& pk, const std::string& id) {
-        ASSERT_EQ(server_.run(server_.container("s"), OperationKind::kDelete, pk, id), 200);
+        ASSERT_EQ(server_.run(server_.container("s"), OperationKind::kDelete, pk, id), Ended::kOk);
         model_.erase({pk, id});
     }
     /// All items of a container, without what the view generates.
@@ -149,20 +150,18 @@ TEST_F(ViewTest, ClientsOnlyRead) {
         view, DurableEngine::one(DurableEngine::epk_of(*view, "x"), OperationKind::kUpsert, "1",
                                  R"({"id":"1","city":"x"})"));
     ASSERT_FALSE(answer.result.results.front().status.ok());
-    EXPECT_EQ(answer.result.results.front().status.error().http_status, 403);
+    EXPECT_EQ(ended(answer.result.results.front().status.error()), Ended::kForbidden);
     EXPECT_THAT(answer.result.results.front().status.error().message,
                 HasSubstr("materialized view of 's'"));
     EXPECT_TRUE(answer.refused);
     for (const auto kind :
          {OperationKind::kCreate, OperationKind::kReplace, OperationKind::kDelete})
-        EXPECT_EQ(server_.run(view, kind, "x", "1", R"({"id":"1","city":"x"})"), 403);
-    EXPECT_EQ(server_.engine()
-                  .delete_partition_key(*view, DurableEngine::epk_of(*view, "x"))
-                  .error()
-                  .http_status,
-              403);
+        EXPECT_EQ(server_.run(view, kind, "x", "1", R"({"id":"1","city":"x"})"), Ended::kForbidden);
+    EXPECT_EQ(
+        ended(server_.engine().delete_partition_key(*view, DurableEngine::epk_of(*view, "x"))),
+        Ended::kForbidden);
     // The source cannot go before its views.
-    EXPECT_EQ(server_.catalog().delete_container("d", "s", "").error().http_status, 400);
+    EXPECT_EQ(ended(server_.catalog().delete_container("d", "s", "").error()), Ended::kBadRequest);
     EXPECT_TRUE(server_.catalog().delete_container("d", "v", "").ok());
     EXPECT_TRUE(server_.container("s")->views.empty());
     EXPECT_TRUE(server_.catalog().delete_container("d", "s", "").ok());
@@ -195,7 +194,7 @@ TEST_F(ViewTest, ItemsThatDoNotFit) {
     const std::string long_key(3000, 'k');
     ASSERT_EQ(server_.run(server_.container("s"), OperationKind::kUpsert, "a", "1",
                           body("a", "1", {long_key, 1})),
-              200);
+              Ended::kOk);
     model_.erase({"a", "1"});
     put("a", "3", {"z", 3});
     expect_view_follows();
@@ -290,7 +289,7 @@ TEST_F(ViewTest, DefinitionsAreChecked) {
             {R"({"id":"v","partitionKey":{"paths":["/a"]},"materializedViews":[{"id":"x"}]})",
              "materializedViews"}}) {
         const Error error = refusal(body);
-        EXPECT_EQ(error.http_status, 400) << body;
+        EXPECT_EQ(ended(error), Ended::kBadRequest) << body;
         EXPECT_THAT(error.message, HasSubstr(why)) << body;
     }
     ASSERT_NE(server_.create_container(view("SELECT c.city, c.id, c.n FROM c")), nullptr);

@@ -38,8 +38,8 @@ public:
     /// text, in that order; undefined where it has none. They borrow from `text` and `arena`.
     virtual Status evaluate(std::string_view text, std::span<const size_t> wanted,
                             json::Arena& arena, std::vector<json::Value>& values) const = 0;
-    /// 400 for definitions that a stored container may have, so that it can be opened, but a new
-    /// one may not: those whose value could never be told.
+    /// A bad request for definitions that a stored container may have, so that it can be opened,
+    /// but a new one may not: those whose value could never be told.
     virtual Status check_new() const { return {}; }
 
 protected:

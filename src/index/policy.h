@@ -101,7 +101,7 @@ struct IndexingPolicy {
 /// and full-text indexes are refused by name until they are maintained.
 Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy);
 
-/// What a write asks for (header x-ms-indexing-directive).
+/// What a write asks for about its index terms.
 enum class ItemIndexing : uint8_t { kDefault, kInclude, kExclude };
 /// Whether an item gets any terms at all: never in mode none or with kExclude; with `automatic`
 /// false only with kInclude.
@@ -124,8 +124,8 @@ bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite
 IndexingPolicy with_sorted_paths(IndexingPolicy policy,
                                  const std::vector<std::vector<PathStep>>& paths);
 
-/// The policy for items with these computed properties (null: none). 400 where it asks for an index
-/// that they cannot have.
+/// The policy for items with these computed properties (null: none). A bad request where it asks
+/// for an index that they cannot have.
 Result<IndexingPolicy> with_computed_properties(IndexingPolicy policy,
                                                 std::shared_ptr<const ComputedProperties> computed);
 /// The definition of the computed property that the path begins with; empty for a stored one.

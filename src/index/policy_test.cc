@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/encoding.h"
+#include "base/ended_test_support.h"
 #include "base/limits.h"
 #include "json/parse.h"
 #include "json/write.h"
@@ -27,7 +28,7 @@ protected:
     std::string refusal(std::string_view text) {
         auto parsed = parse(text);
         if (parsed.ok()) return "";
-        EXPECT_EQ(parsed.error().http_status, 400);
+        EXPECT_EQ(ended(parsed.error()), Ended::kBadRequest);
         EXPECT_TRUE(is_valid_utf8(parsed.error().message));
         return parsed.error().message;
     }

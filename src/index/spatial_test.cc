@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/encoding.h"
+#include "base/ended_test_support.h"
 #include "base/rounds_test_support.h"
 #include "index/geometry_test_support.h"
 #include "index/terms.h"
@@ -125,7 +126,7 @@ TEST(SpatialPolicy, MistakesAreNamed) {
     for (const auto& c : kCases) {
         const auto policy = read_policy(R"({"spatialIndexes":)" + std::string(c.list) + "}");
         ASSERT_FALSE(policy.ok()) << c.list;
-        EXPECT_EQ(policy.error().http_status, 400) << c.list;
+        EXPECT_EQ(ended(policy.error()), Ended::kBadRequest) << c.list;
         EXPECT_THAT(policy.error().message, HasSubstr(c.part)) << c.list;
     }
     EXPECT_FALSE(read_policy(R"({"indexingMode":"none","spatialIndexes":[{"path":"/l/*"}]})").ok());

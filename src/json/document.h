@@ -28,7 +28,7 @@ struct DocumentView {
     DocumentHeader header;
     std::string_view text;
 };
-/// Error (500, damaged data) when the bytes are not a document of a known version.
+/// Code::kInternal (damaged data) when the bytes are not a document of a known version.
 Result<DocumentView> decode_document(std::string_view bytes);
 /// `_ts` alone; 0 where decode_document() would fail on the header.
 int64_t document_ts(std::string_view bytes);

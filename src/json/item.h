@@ -49,7 +49,7 @@ struct ItemRules {
 };
 
 /// One pass over a request body: validates the JSON (as parse() does, duplicate names refused,
-/// depth limit), the id (present, a string, 1..1023 bytes, no '/' or '\'), the size limit (413),
+/// depth limit), the id (present, a string, 1..1023 bytes, no '/' or '\'), the size limit,
 /// and extracts what a write needs. The top level must be an object. `visitor` may be null.
 Result<IncomingItem> read_item(std::string_view body, const ItemRules& rules, ItemVisitor* visitor);
 

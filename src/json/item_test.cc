@@ -1,4 +1,5 @@
 #include "json/item.h"
+#include "base/ended_test_support.h"
 #include "base/rounds_test_support.h"
 
 #include <gmock/gmock.h>
@@ -72,10 +73,10 @@ void expected_events(const Value& value, const std::string& path, const Recorder
 Result<IncomingItem> read(std::string_view body, const std::vector<MemberPath>& paths = {}) {
     return read_item(body, {&paths}, nullptr);
 }
-std::string refusal(std::string_view body, int status = 400) {
+std::string refusal(std::string_view body, Ended how = Ended::kBadRequest) {
     const auto item = read(body);
     if (item.ok()) return "";
-    EXPECT_EQ(item.error().http_status, status) << body;
+    EXPECT_EQ(ended(item.error()), how) << body;
     return item.error().message;
 }
 
@@ -172,7 +173,7 @@ TEST(ReadItem, SizeCountsTheStoredText) {
     const auto largest = read("{ \"id\":\"x\", \"_etag\":\"dropped\", \"a\":\"" + fits + "\"}");
     ASSERT_TRUE(largest.ok());
     EXPECT_EQ(largest->text.size(), limits::kItemBytesMax);
-    EXPECT_NE(refusal("{\"id\":\"x\",\"a\":\"" + fits + "y\"}", 413), "");
+    EXPECT_NE(refusal("{\"id\":\"x\",\"a\":\"" + fits + "y\"}", Ended::kTooLarge), "");
     // An escape counts as what is stored.
     EXPECT_EQ(refusal("{\"id\":\"x\",\"a\":\"" + fits.substr(1) + "\\u0079\"}"), "");
 }
@@ -283,7 +284,7 @@ TEST(WalkItem, DamageIsReported) {
         Recorder cut;
         const Status status = walk_item(std::string_view(text).substr(0, length), cut);
         ASSERT_FALSE(status.ok());
-        EXPECT_EQ(status.error().http_status, 500);
+        EXPECT_EQ(ended(status.error()), Ended::kInternal);
         Arena arena;
         EXPECT_FALSE(extract(std::string_view(text).substr(0, length), {{"a"}, {"z"}}, arena).ok());
     }
@@ -316,7 +317,7 @@ TEST(CheckItemId, Rules) {
     EXPECT_TRUE(check_item_id(std::string(1023, 'x')).ok());
     for (const std::string& id : {std::string(), std::string("a/b"), std::string("a\\b"),
                                   std::string(1024, 'x'), std::string("\xFF")})
-        EXPECT_EQ(check_item_id(id).error().http_status, 400);
+        EXPECT_EQ(ended(check_item_id(id).error()), Ended::kBadRequest);
 }
 
 TEST(SystemProperty, ExactNames) {

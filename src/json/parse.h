@@ -16,7 +16,7 @@ struct ParseOptions {
 
 /// Parses exactly one JSON text (RFC 8259, strict: UTF-8 only, no lone surrogates, no NaN, no
 /// trailing bytes; a number beyond the double range is refused). Everything the value needs is
-/// copied into `arena`. Errors are 400 and name what is wrong and the byte offset.
+/// copied into `arena`. Errors (Code::kBadJson) name what is wrong and the byte offset.
 Result<Value> parse(std::string_view text, Arena& arena, const ParseOptions& options = {});
 
 }  // namespace orrery::json

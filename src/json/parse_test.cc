@@ -1,4 +1,5 @@
 #include "json/parse.h"
+#include "base/ended_test_support.h"
 #include "base/rounds_test_support.h"
 
 #include <gmock/gmock.h>
@@ -20,8 +21,7 @@ std::string refusal(std::string_view text, const ParseOptions& options = {}) {
     Arena arena;
     const auto result = parse(text, arena, options);
     if (result.ok()) return "";
-    EXPECT_EQ(result.error().http_status, 400);
-    EXPECT_EQ(result.error().sub_status, 0);
+    EXPECT_EQ(result.error().code, Code::kBadJson);
     return result.error().message;
 }
 

@@ -25,13 +25,13 @@ struct Patch {
 };
 
 /// Reads a patch body: a bare array, or {"operations":[…],"condition":"…"}. 1..10 operations;
-/// every malformed member is a 400 that names the operation and the member. `arena` owns the
-/// values.
+/// every malformed member is a bad request that names the operation and the member. `arena` owns
+/// the values.
 Result<Patch> parse_patch(const Value& body, Arena& arena);
 
-/// Applies all operations to an item (parsed from its stored text) or none. 400 when an operation
-/// does not apply (missing target of replace/remove, increment of a non-number, index out of range,
-/// …) or touches /id, a system property, or one of `immutable_paths` (the partition key).
+/// Applies all operations to an item (parsed from its stored text) or none. A bad request when an
+/// operation does not apply (missing target of replace/remove, increment of a non-number, index out
+/// of range, …) or touches /id, a system property, or one of `immutable_paths` (the partition key).
 /// The result borrows from `item`, `patch` and `arena`.
 Result<Value> apply_patch(const Value& item, const Patch& patch,
                           const std::vector<MemberPath>& immutable_paths, Arena& arena);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ended_test_support.h"
 #include "json/parse.h"
 #include "json/write.h"
 
@@ -23,14 +24,14 @@ std::string patched(std::string_view item, std::string_view patch_text,
     EXPECT_TRUE(body.ok()) << patch_text;
     const auto patch = parse_patch(*body, arena);
     if (!patch.ok()) {
-        EXPECT_EQ(patch.error().http_status, 400);
+        EXPECT_EQ(ended(patch.error()), Ended::kBadRequest);
         return "malformed: " + patch.error().message;
     }
     const Value before = *parse(item, arena);
     const auto result = apply_patch(before, *patch, key, arena);
     EXPECT_EQ(to_text(before), item);
     if (result.ok()) return to_text(*result);
-    EXPECT_EQ(result.error().http_status, 400);
+    EXPECT_EQ(ended(result.error()), Ended::kBadRequest);
     return "error: " + result.error().message;
 }
 std::string one(std::string_view item, const std::string& operation) {

@@ -200,7 +200,7 @@ std::string described_json(const T& value) {
     writer.write(const_cast<T&>(value));
     return out.take();
 }
-/// 400 naming the member that is wrong. Members that are missing keep their defaults.
+/// A bad request naming the member that is wrong. Members that are missing keep their defaults.
 template <typename T>
 Result<T> read_described(const json::Value& from) {
     T value{};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/outcome.h"
 #include "json/document.h"
 #include "json/parse.h"
 
@@ -67,13 +68,13 @@ void Insight::apply_use(const UseSum& sum) {
 void Insight::apply(const UseSum& sum) {
     last_seconds_ = std::max(last_seconds_, sum.wall_seconds);
     Operation& operation = operations_[static_cast<size_t>(sum.operation)];
-    if (sum.status == 429) {
+    if (engine::outcome::is_rate_limit(sum.status)) {
         operation.throttled += sum.requests;
         if (!sum.inner) hour_of(sum.wall_seconds).throttled += sum.requests;
         return;
     }
     operation.requests += sum.requests;
-    if (sum.status >= 400) operation.failed += sum.requests;
+    if (engine::outcome::is_failure(sum.status)) operation.failed += sum.requests;
     if (sum.inner) return;
     operation.units += sum.charge.units;
     hour_of(sum.wall_seconds).requests += sum.requests;
@@ -111,7 +112,7 @@ void Insight::apply_query(const RequestRecord& record) {
 
 void Insight::apply_item(const RequestRecord& record) {
     if (record.item_hash == 0 || !is_update(record.operation)) return;
-    const bool conflict = record.status == 412 || record.status == 449;
+    const bool conflict = engine::outcome::is_lost_race(record.status);
     std::string name(record.key_text());
     name += '\n';
     name += record.id_text();
@@ -144,11 +145,11 @@ void Insight::apply_sample(const engine::RequestSample& sample) {
         if (const auto found = shape_of_text_.find(record.query_hash);
             found != shape_of_text_.end())
             shapes_[found->second].index_use = sample.index_use;
-    if (is_write(record.operation) && !text.empty() && record.status < 300)
+    if (is_write(record.operation) && !text.empty() && engine::outcome::is_success(record.status))
         items_.add(
             {record.docref_hash, record.wall_seconds, sample.key, sample.id, text, record.updated},
             sample.settings == nullptr ? std::vector<std::string>() : sample.settings->key.paths);
-    if (record.status >= 400 || record.inner) return;
+    if (engine::outcome::is_failure(record.status) || record.inner) return;
     TracedRequest traced;
     traced.wall_ms = record.wall_seconds * 1000 + record.wall_ms;
     traced.operation = record.operation;

@@ -3,6 +3,8 @@
 
 #include "lab/recorder.h"
 
+#include "engine/outcome.h"
+
 namespace orrery::lab {
 namespace {
 
@@ -20,7 +22,8 @@ void Recorder::apply(const engine::RequestRecord& record) const {
                        record.duration_us);
     if (record.container == 0) return;
     if (record.operation != engine::OperationClass::kMetadata) {
-        if (record.status != 429) insight(record.container, record.wall_seconds).apply(record);
+        if (!engine::outcome::is_rate_limit(record.status))
+            insight(record.container, record.wall_seconds).apply(record);
         if (!record.inner) apply_sequence(record);
     }
     // Operations of bulk requests have keys and charges of their own.
@@ -28,7 +31,7 @@ void Recorder::apply(const engine::RequestRecord& record) const {
 }
 
 void Recorder::apply_sum(const UseSum& sum) const {
-    const uint64_t throttled = sum.status == 429 ? sum.requests : 0;
+    const uint64_t throttled = engine::outcome::is_rate_limit(sum.status) ? sum.requests : 0;
     const bool placed = sum.container != 0 && sum.range != engine::RequestRecord::kNoRange;
     if (sum.inner) {
         insight(sum.container, sum.wall_seconds).apply(sum);

@@ -1,5 +1,7 @@
 #include "meter/charge.h"
 
+#include "base/errors.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -244,22 +246,25 @@ Charge script_write() {
 
 namespace {
 
-int64_t failure_quanta(int http_status, int sub_status) {
-    constexpr int kPartitionFull = 1014;
-    switch (http_status) {
-        case 304:
-        case 400:
-        case 404:
-        case 413:
+int64_t failure_quanta(Code code) {
+    if (errors::is_bad_request(code) || errors::is_absence(code)) return kCheapFailure;
+    if (errors::is_duplicate(code)) return kConflict;
+    if (errors::is_rate_limit(code)) return kThrottled;
+    switch (code) {
+        case Code::kLogicalPartitionFull:
+        case Code::kEntityTooLarge:
+        case Code::kBatchResponseTooLarge:
+        case Code::kScriptMemory:
+        case Code::kScriptAnswerTooLarge:
+        case Code::kMemoryLimit:
+        case Code::kTransactionGone:
+        case Code::kCursorGone:
             return kCheapFailure;
-        case 403:
-            return sub_status == kPartitionFull ? kCheapFailure : 0;
-        case 409:
-        case 412:
-        case 449:
+        case Code::kPreconditionFailed:
+        case Code::kPatchConditionFailed:
+        case Code::kRetryWith:
+        case Code::kWriteConflict:
             return kConflict;
-        case 429:
-            return kThrottled;
         default:
             return 0;
     }
@@ -267,9 +272,12 @@ int64_t failure_quanta(int http_status, int sub_status) {
 
 }  // namespace
 
-Charge failure(int http_status, int sub_status, const Pricing& pricing) {
-    const std::string_view term = http_status == 304 ? "notModified" : "failure";
-    return {book(pricing, term, 1, failure_quanta(http_status, sub_status) * kUnitsPerQuantum)};
+Charge failure(Code code, const Pricing& pricing) {
+    return {book(pricing, "failure", 1, failure_quanta(code) * kUnitsPerQuantum)};
+}
+
+Charge not_modified(const Pricing& pricing) {
+    return {book(pricing, "notModified", 1, kCheapFailure * kUnitsPerQuantum)};
 }
 
 }  // namespace orrery::meter

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
+
 /// Request Units as exact integers, from counted work (service-model §3.2). Never a clock.
 namespace orrery::meter {
 
@@ -104,8 +106,10 @@ Charge strong_read(Charge read, const Pricing& pricing = {});
 Charge metadata_read();
 Charge metadata_write();
 Charge script_write();
-/// By HTTP status: 304, 400, 404, 409, 412, 413, 429, 449 …; zero for what is not charged.
-/// 429 is reported but not deducted from a budget.
-Charge failure(int http_status, int sub_status, const Pricing& pricing = {});
+/// A request that failed; zero for what is not charged. What a rate limit costs is told and not
+/// deducted from a budget.
+Charge failure(Code code, const Pricing& pricing = {});
+/// A read whose caller has the current version already.
+Charge not_modified(const Pricing& pricing = {});
 
 }  // namespace orrery::meter

@@ -150,7 +150,7 @@ TEST(Charge, WorkedExamples) {
     expect_quanta(create(19, 4) + point_read(19) + remove(104, 16), 309, "14.71");  // 13
     EXPECT_EQ(ru_text(stored_procedure_run() + create(19, 4)), "10.31");            // 14
     expect_quanta(feed_page(point_read(19) + point_read(3'000)), 44, "2.10");       // 15
-    expect_quanta(failure(409, 0), 26, "1.24");                                     // 15
+    expect_quanta(failure(Code::kConflict), 26, "1.24");                            // 15
 }
 
 TEST(Charge, SizesBetweenAnchors) {
@@ -195,13 +195,25 @@ TEST(Charge, FeedsMetadataFailures) {
     EXPECT_EQ(ru_text(metadata_write()), "4.95");
     EXPECT_EQ(ru_text(script_write()), "6.29");
     EXPECT_EQ(ru_text(trigger_run()), "2.00");
-    for (const int status : {304, 400, 404, 413}) EXPECT_EQ(ru_text(failure(status, 0)), "1.00");
-    EXPECT_EQ(ru_text(failure(403, 1014)), "1.00");
-    EXPECT_EQ(ru_text(failure(403, 0)), "0.00");
-    for (const int status : {409, 412, 449}) EXPECT_EQ(ru_text(failure(status, 0)), "1.24");
-    EXPECT_EQ(ru_text(failure(429, 3200)), "0.38");
-    for (const int status : {401, 408, 410, 424, 500, 503, 507})
-        EXPECT_EQ(failure(status, 0).units, 0);
+    EXPECT_EQ(ru_text(not_modified()), "1.00");
+    for (const Code code :
+         {Code::kBadRequest, Code::kTriggerRunsAfter, Code::kNotFound, Code::kResourceNotFound,
+          Code::kOwnerNotFound, Code::kSessionNotAvailable, Code::kEntityTooLarge,
+          Code::kBatchResponseTooLarge, Code::kScriptMemory, Code::kScriptAnswerTooLarge,
+          Code::kLogicalPartitionFull})
+        EXPECT_EQ(ru_text(failure(code)), "1.00") << static_cast<int>(code);
+    for (const Code code : {Code::kConflict, Code::kUniqueKeyConflict, Code::kPreconditionFailed,
+                            Code::kPatchConditionFailed, Code::kRetryWith, Code::kWriteConflict})
+        EXPECT_EQ(ru_text(failure(code)), "1.24") << static_cast<int>(code);
+    for (const Code code : {Code::kRateLimited, Code::kMetadataRateLimited})
+        EXPECT_EQ(ru_text(failure(code)), "0.38") << static_cast<int>(code);
+    for (const Code code :
+         {Code::kForbidden, Code::kSharedDatabaseFull, Code::kTooManyScripts, Code::kUnauthorized,
+          Code::kOperationUnknown, Code::kBodyFormUnknown, Code::kRequestTimeout,
+          Code::kScriptTimeout, Code::kRangeGone, Code::kRangeSwitching, Code::kScaleRunning,
+          Code::kFailedDependency, Code::kInternal, Code::kServiceUnavailable, Code::kScriptsBusy,
+          Code::kScriptsStuck, Code::kStorageReadOnly})
+        EXPECT_EQ(failure(code).units, 0) << static_cast<int>(code);
 }
 
 TEST(Charge, ClassicProfile) {
@@ -243,7 +255,7 @@ TEST(Bill, AddsUpExactly) {
     check([](const Pricing& by) { return strong_read(point_read(5'000, by), by); }, 2);
     check([](const Pricing& by) { return stored_procedure_run(by) + create(19, 4, by); }, 3);
     check([](const Pricing& by) { return trigger_run(by); }, 1);
-    check([](const Pricing& by) { return failure(409, 0, by); }, 1);
+    check([](const Pricing& by) { return failure(Code::kConflict, by); }, 1);
     for (uint64_t bytes = 0; bytes < 4'000; bytes += 37)
         check(
             [&](const Pricing& by) {

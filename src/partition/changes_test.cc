@@ -1,6 +1,7 @@
 #include <map>
 #include <random>
 
+#include "base/ended_test_support.h"
 #include "base/rounds_test_support.h"
 #include "partition/changes_test_support.h"
 #include "storage/fault_file_system.h"
@@ -28,7 +29,7 @@ TEST(Changes, LatestVersionInLsnOrder) {
     EXPECT_EQ(names(all(bench, {.range = range_of_key(epk_of("b"))})),
               (std::vector<std::string>{"2:1"}));
     EXPECT_EQ(page(bench, {.range = range_of_key(epk_of("zz"))})->position, 5U);
-    EXPECT_EQ(page(bench, {.all_versions = true}).error().http_status, 400);
+    EXPECT_EQ(ended(page(bench, {.all_versions = true}).error()), Ended::kBadRequest);
 }
 
 TEST(Changes, ACommitIsNeverSplit) {
@@ -182,7 +183,7 @@ TEST(Changes, TheWindow) {
     bench.one("a", create(item("1", "a", 1)));
     bench.set(keeping(60));
     // What was written before is outside; now is inside, though nothing follows.
-    EXPECT_EQ(page(bench, {.all_versions = true}).error().http_status, 400);
+    EXPECT_EQ(ended(page(bench, {.all_versions = true}).error()), Ended::kBadRequest);
     EXPECT_EQ(page(bench, {.after = 1, .all_versions = true})->position, 1U);
     bench.one("a", replace("1", item("1", "a", 2)));
     bench.one("a", replace("1", item("1", "a", 3)));

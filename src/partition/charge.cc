@@ -24,11 +24,8 @@ meter::Charge charge_of(const OperationWork& work, const meter::Pricing& pricing
 }
 
 meter::Charge charge_of(const OperationResult& result, const meter::Pricing& pricing) {
-    if (!result.status.ok()) {
-        const Error& error = result.status.error();
-        return meter::failure(error.http_status, error.sub_status, pricing);
-    }
-    if (result.not_modified) return meter::failure(304, 0, pricing);
+    if (!result.status.ok()) return meter::failure(result.status.error().code, pricing);
+    if (result.not_modified) return meter::not_modified(pricing);
     return charge_of(result.work, pricing);
 }
 

@@ -56,9 +56,9 @@ TEST(Concurrency, NoLostUpdateWithIfMatch) {
             const OperationResult now = bench.one("a", read("1"));
             const OperationResult written =
                 bench.one("a", replace("1", counter_body("1", value_of(now) + 1), now.etag));
-            if (status_of(written) == 200)
+            if (end_of(written) == Ended::kOk)
                 ++done;
-            else if (status_of(written) == 412)
+            else if (end_of(written) == Ended::kPrecondition)
                 ++refused;
             else
                 FAIL() << message_of(written);
@@ -80,7 +80,7 @@ TEST(Concurrency, PatchIncrementsNeedNoCondition) {
             for (int i = 0; i < 25; ++i) {
                 const OperationResult result =
                     bench.one("a", patch(id, R"([{"op":"incr","path":"/v","value":1}])"));
-                ASSERT_EQ(status_of(result), 200) << message_of(result);
+                ASSERT_EQ(end_of(result), Ended::kOk) << message_of(result);
             }
         });
         EXPECT_EQ(value_of(bench.one("a", read(id))), 8 * 25);
@@ -95,10 +95,10 @@ TEST(Concurrency, OneCreateWins) {
         std::atomic<int> created{0};
         std::atomic<int> conflicts{0};
         in_threads(4, [&](int) {
-            const int status =
-                status_of(bench.one("a", create(counter_body(std::to_string(round), 1))));
-            if (status == 201) ++created;
-            if (status == 409) ++conflicts;
+            const Ended status =
+                end_of(bench.one("a", create(counter_body(std::to_string(round), 1))));
+            if (status == Ended::kCreated) ++created;
+            if (status == Ended::kConflict) ++conflicts;
         });
         EXPECT_EQ(created, 1);
         EXPECT_EQ(conflicts, 3);
@@ -114,9 +114,9 @@ TEST(Concurrency, UniqueKeyHasOneHolder) {
     in_threads(8, [&](int thread) {
         for (int i = 0; i < 30; ++i) {
             const std::string id = std::to_string(thread) + "-" + std::to_string(i);
-            const int status = status_of(bench.one("a", create(counter_body(id, i))));
-            EXPECT_TRUE(status == 201 || status == 409);
-            if (status == 201) ++created;
+            const Ended status = end_of(bench.one("a", create(counter_body(id, i))));
+            EXPECT_TRUE(status == Ended::kCreated || status == Ended::kConflict);
+            if (status == Ended::kCreated) ++created;
         }
     });
     EXPECT_EQ(created, 30);

@@ -20,7 +20,7 @@ inline bool is_expired(std::optional<int64_t> default_ttl, int64_t ts, int32_t o
 }
 
 /// The item's `ttl` member as kept in its header: 0 when absent or not valid as one. While the
-/// container's TTL is on, an invalid one is 400.
+/// container's TTL is on, an invalid one is refused.
 Result<int32_t> own_ttl_of(const json::Value& ttl, std::optional<int64_t> default_ttl);
 
 /// Where an item stands in `ttl`; nullopt for an item that never expires by its own wish.

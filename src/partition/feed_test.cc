@@ -79,8 +79,8 @@ TEST(Feed, DeleteLogicalPartition) {
     ASSERT_TRUE(bench.partition->delete_logical_partition(epk_of("a")).ok());
     EXPECT_EQ(bench.partition->lsn(), before + 3);  // 207 items, at most 100 per commit
     EXPECT_EQ(bench.totals().items, 23);
-    EXPECT_EQ(status_of(bench.one("a", read("1"))), 404);
-    EXPECT_EQ(status_of(bench.one("b", read("0"))), 200);
+    EXPECT_EQ(end_of(bench.one("a", read("1"))), Ended::kNotFound);
+    EXPECT_EQ(end_of(bench.one("b", read("0"))), Ended::kOk);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
     ASSERT_TRUE(bench.partition->delete_logical_partition(epk_of("none")).ok());
     EXPECT_EQ(bench.partition->lsn(), before + 3);

@@ -110,9 +110,9 @@ TEST(IndexChange, FillsAndRemoves) {
     Bench bench;
     Change change(bench, "{}");
     for (int i = 0; i < 50; ++i)
-        ASSERT_EQ(status_of(bench.one("a", create(R"({"id":")" + std::to_string(i) +
-                                                  R"(","pk":"a","v":1,"w":2})"))),
-                  201);
+        ASSERT_EQ(end_of(bench.one("a", create(R"({"id":")" + std::to_string(i) +
+                                               R"(","pk":"a","v":1,"w":2})"))),
+                  Ended::kCreated);
     change.begin(kPolicies[3]);
     const auto settings = bench.partition->settings();
     const auto v = std::vector<index::PathStep>{{false, "v"}};
@@ -169,7 +169,7 @@ TEST(IndexChange, SortedPaths) {
     Bench bench;
     Change change(bench, "{}");
     const std::vector<index::PathStep> path = {{false, "s"}};
-    ASSERT_EQ(status_of(bench.one("a", create(R"({"id":"1","pk":"a","s":1})"))), 201);
+    ASSERT_EQ(end_of(bench.one("a", create(R"({"id":"1","pk":"a","s":1})"))), Ended::kCreated);
     OperationResult created = bench.one("a", create(R"({"id":"2","pk":"a"})"));
     const auto count = [&] {
         const std::string begin =

@@ -77,30 +77,30 @@ TEST(IndexEntries, CompositeWithTs) {
         EXPECT_EQ(entries_below(bench, hash), 1U);
         EXPECT_EQ(bench.check(), Findings());
     }
-    EXPECT_EQ(status_of(bench.one("a", remove("1"))), 204);
+    EXPECT_EQ(end_of(bench.one("a", remove("1"))), Ended::kRemoved);
     EXPECT_EQ(entries_below(bench, hash), 0U);
     EXPECT_EQ(bench.check(), Findings());
 }
 
 TEST(IndexEntries, UnindexedItemsHaveOneMarker) {
     Bench bench;
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"0","pk":"a"})"))), 201);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"0","pk":"a"})"))), Ended::kCreated);
     EXPECT_EQ(markers(bench), 0U);
-    EXPECT_EQ(status_of(bench.one(
-                  "a", with(create(R"({"id":"1","pk":"a"})"), IndexingDirective::kExclude))),
-              201);
+    EXPECT_EQ(
+        end_of(bench.one("a", with(create(R"({"id":"1","pk":"a"})"), IndexingDirective::kExclude))),
+        Ended::kCreated);
     EXPECT_EQ(markers(bench), 1U);
-    EXPECT_EQ(status_of(bench.one("a", patch("1", R"([{"op":"set","path":"/v","value":2}])"))),
-              200);
+    EXPECT_EQ(end_of(bench.one("a", patch("1", R"([{"op":"set","path":"/v","value":2}])"))),
+              Ended::kOk);
     EXPECT_EQ(markers(bench), 1U);
     // A replace without directive goes by the policy again.
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a"})"))), 200);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"1","pk":"a"})"))), Ended::kOk);
     EXPECT_EQ(markers(bench), 0U);
-    EXPECT_EQ(status_of(bench.one(
-                  "a", with(upsert(R"({"id":"1","pk":"a"})"), IndexingDirective::kExclude))),
-              200);
+    EXPECT_EQ(
+        end_of(bench.one("a", with(upsert(R"({"id":"1","pk":"a"})"), IndexingDirective::kExclude))),
+        Ended::kOk);
     EXPECT_EQ(markers(bench), 1U);
-    EXPECT_EQ(status_of(bench.one("a", remove("1"))), 204);
+    EXPECT_EQ(end_of(bench.one("a", remove("1"))), Ended::kRemoved);
     EXPECT_EQ(markers(bench), 0U);
     EXPECT_EQ(bench.check(), Findings());
 }
@@ -112,14 +112,14 @@ TEST(IndexEntries, ManualIndexing) {
                   .work.terms_added,
               4U);
     EXPECT_EQ(markers(bench), 1U);
-    EXPECT_EQ(status_of(bench.one("a", patch("2", R"([{"op":"set","path":"/v","value":2}])"))),
-              200);
+    EXPECT_EQ(end_of(bench.one("a", patch("2", R"([{"op":"set","path":"/v","value":2}])"))),
+              Ended::kOk);
     EXPECT_EQ(markers(bench), 1U);
-    EXPECT_EQ(status_of(bench.one("a", replace("2", R"({"id":"2","pk":"a"})"))), 200);
+    EXPECT_EQ(end_of(bench.one("a", replace("2", R"({"id":"2","pk":"a"})"))), Ended::kOk);
     EXPECT_EQ(markers(bench), 2U);
     EXPECT_EQ(bench.check(), Findings());
     Bench none(settings_with(R"({"indexingMode":"none"})"));
-    EXPECT_EQ(status_of(none.one("a", create(R"({"id":"1","pk":"a"})"))), 201);
+    EXPECT_EQ(end_of(none.one("a", create(R"({"id":"1","pk":"a"})"))), Ended::kCreated);
     EXPECT_EQ(markers(none), 0U);
     EXPECT_EQ(none.check(), Findings());
 }
@@ -129,15 +129,15 @@ void write_some(Bench& bench) {
         const std::string id = std::to_string(i);
         const auto directive =
             i % 2 == 0 ? IndexingDirective::kExclude : IndexingDirective::kDefault;
-        ASSERT_EQ(status_of(bench.one("a", with(create(R"({"id":")" + id +
-                                                       R"(","pk":"a","name":"n)" + id + R"("})"),
-                                                directive))),
-                  201);
+        ASSERT_EQ(end_of(bench.one("a", with(create(R"({"id":")" + id + R"(","pk":"a","name":"n)" +
+                                                    id + R"("})"),
+                                             directive))),
+                  Ended::kCreated);
     }
     for (int i = 0; i < 20; i += 4)
-        ASSERT_EQ(status_of(bench.one("a", patch(std::to_string(i),
-                                                 R"([{"op":"set","path":"/name","value":"m"}])"))),
-                  200);
+        ASSERT_EQ(end_of(bench.one("a", patch(std::to_string(i),
+                                              R"([{"op":"set","path":"/name","value":"m"}])"))),
+                  Ended::kOk);
 }
 
 TEST(IndexEntries, DirectivesSurviveRestart) {

@@ -57,12 +57,14 @@ struct OperationWork {
 };
 
 struct OperationResult {
-    Status status;         ///< ok, or the operation's own error (424 for the innocent of a batch)
-    bool created = false;  ///< 201 rather than 200
-    bool not_modified = false;  ///< read: 304
-    bool has_item = false;      ///< false: delete, error, 304
+    Status
+        status;  ///< ok, or the operation's own error (kFailedDependency: another one of the batch)
+    bool created = false;       ///< 201 rather than 200
+    bool not_modified = false;  ///< read: the caller has it
+    bool has_item = false;      ///< false: delete, error, not modified
     StoredItem item;
-    std::string etag;  ///< current etag text without quotes; also with 304; empty after delete
+    std::string
+        etag;  ///< current etag text without quotes; also if not modified; empty after delete
     OperationWork work;
 };
 
@@ -70,11 +72,12 @@ struct OperationResult {
 /// logical partition, atomic. One LSN if anything was written.
 struct Transaction {
     std::string epk;  ///< binary, full key
-    /// The key's components as JSON text (partition_key_json): bodies must agree, else 400/1001.
+    /// The key's components as JSON text (partition_key_json): bodies must agree, else
+    /// kPartitionKeyMismatch.
     bool check_body_key = true;
     std::vector<ItemOperation> operations;
     bool is_batch = false;
-    /// A batch whose items would make a longer answer fails as a whole (413/3402), before anything
+    /// A batch whose items would make a longer answer fails as a whole, before anything
     /// is written. 0: no limit.
     uint64_t answer_bytes_max = 0;
 };

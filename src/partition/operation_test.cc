@@ -13,7 +13,7 @@ TEST(Operation, CreateAndRead) {
     Bench bench;
     const OperationResult created =
         bench.one("a", create(R"( {"id":"1", "pk":"a", "v":1.50, "_ts":3} )"));
-    ASSERT_EQ(status_of(created), 201) << message_of(created);
+    ASSERT_EQ(end_of(created), Ended::kCreated) << message_of(created);
     EXPECT_EQ(text_of(created), R"({"id":"1","pk":"a","v":1.50})");
     EXPECT_EQ(bench.last_lsn, 1U);
     const auto header = json::decode_document(*created.item.document).value().header;
@@ -31,7 +31,7 @@ TEST(Operation, CreateAndRead) {
     ASSERT_TRUE(from_memory);
     EXPECT_EQ(text_of(*from_memory), text_of(created));
     EXPECT_EQ(from_memory->etag, created.etag);
-    EXPECT_EQ(status_of(*bench.partition->read_cached(epk_of("a"), "2", "")), 404);
+    EXPECT_EQ(end_of(*bench.partition->read_cached(epk_of("a"), "2", "")), Ended::kNotFound);
 
     ASSERT_TRUE(bench.store->flush().ok());
     bench.cache->erase_partition(Bench::kPartition);
@@ -41,30 +41,30 @@ TEST(Operation, CreateAndRead) {
     EXPECT_EQ(from_store.etag, created.etag);
     EXPECT_TRUE(bench.partition->read_cached(epk_of("a"), "1", ""));  // the read filled it
 
-    EXPECT_EQ(status_of(bench.one("a", read("1", created.etag))), 304);
-    EXPECT_EQ(status_of(bench.one("a", read("1", "*"))), 304);
+    EXPECT_EQ(end_of(bench.one("a", read("1", created.etag))), Ended::kNotModified);
+    EXPECT_EQ(end_of(bench.one("a", read("1", "*"))), Ended::kNotModified);
     EXPECT_EQ(bench.one("a", read("1", "*")).etag, created.etag);
-    EXPECT_EQ(status_of(bench.one("a", read("1", "other"))), 200);
-    EXPECT_EQ(status_of(bench.one("b", read("1"))), 404);
-    EXPECT_EQ(status_of(bench.one("a", read("2"))), 404);
-    EXPECT_EQ(status_of(bench.one("a", read(std::string(4000, 'x')))), 404);
+    EXPECT_EQ(end_of(bench.one("a", read("1", "other"))), Ended::kOk);
+    EXPECT_EQ(end_of(bench.one("b", read("1"))), Ended::kNotFound);
+    EXPECT_EQ(end_of(bench.one("a", read("2"))), Ended::kNotFound);
+    EXPECT_EQ(end_of(bench.one("a", read(std::string(4000, 'x')))), Ended::kNotFound);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 
 TEST(Operation, CreateRefusals) {
     Bench bench;
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"pk":"a"})"))), 400);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"","pk":"a"})"))), 400);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"1/2","pk":"a"})"))), 400);
-    EXPECT_EQ(status_of(bench.one("a", create("not json"))), 400);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"pk":"a"})"))), Ended::kBadRequest);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"","pk":"a"})"))), Ended::kBadRequest);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"1/2","pk":"a"})"))), Ended::kBadRequest);
+    EXPECT_EQ(end_of(bench.one("a", create("not json"))), Ended::kBadRequest);
     const OperationResult mismatch = bench.one("a", create(R"({"id":"1","pk":"b"})"));
-    EXPECT_EQ(status_of(mismatch), 400);
-    EXPECT_EQ(mismatch.status.error().sub_status, 1001);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"1"})"))), 400);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"1","pk":"a"})"))), 201);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"1","pk":"a"})"))), 409);
-    EXPECT_EQ(status_of(bench.one("b", create(R"({"id":"1","pk":"b"})"))),
-              201);  // another logical partition
+    EXPECT_EQ(end_of(mismatch), Ended::kBadRequest);
+    EXPECT_EQ(mismatch.status.error().code, Code::kPartitionKeyMismatch);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"1"})"))), Ended::kBadRequest);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"1","pk":"a"})"))), Ended::kCreated);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"1","pk":"a"})"))), Ended::kConflict);
+    EXPECT_EQ(end_of(bench.one("b", create(R"({"id":"1","pk":"b"})"))),
+              Ended::kCreated);  // another logical partition
     EXPECT_EQ(bench.partition->lsn(), 2U);
     EXPECT_EQ(bench.totals().items, 2);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
@@ -72,22 +72,23 @@ TEST(Operation, CreateRefusals) {
 
 TEST(Operation, ReplaceWithConditions) {
     Bench bench;
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a"})"))), 404);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"1","pk":"a"})"))), Ended::kNotFound);
     const OperationResult first = bench.one("a", create(R"({"id":"1","pk":"a","v":1})"));
     const OperationResult second =
         bench.one("a", replace("1", R"({"id":"1","pk":"a","v":2})", first.etag));
-    ASSERT_EQ(status_of(second), 200) << message_of(second);
+    ASSERT_EQ(end_of(second), Ended::kOk) << message_of(second);
     EXPECT_NE(second.etag, first.etag);
     EXPECT_EQ(second.item.docref, first.item.docref);
     EXPECT_EQ(bench.last_lsn, 2U);
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","v":3})", first.etag))),
-              412);
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","v":3})", "*"))), 200);
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"2","pk":"a"})"))), 400);
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"b"})"))), 400);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","v":3})", first.etag))),
+              Ended::kPrecondition);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","v":3})", "*"))),
+              Ended::kOk);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"2","pk":"a"})"))), Ended::kBadRequest);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"1","pk":"b"})"))), Ended::kBadRequest);
     EXPECT_EQ(text_of(bench.one("a", read("1"))), R"({"id":"1","pk":"a","v":3})");
     bench.cache->erase_partition(Bench::kPartition);
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","v":4})"))), 200);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","v":4})"))), Ended::kOk);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 
@@ -95,33 +96,33 @@ TEST(Operation, Upsert) {
     Bench bench;
     const OperationResult created =
         bench.one("a", upsert(R"({"id":"1","pk":"a"})", "no-such-etag"));
-    EXPECT_EQ(status_of(created), 201);
+    EXPECT_EQ(end_of(created), Ended::kCreated);
     EXPECT_FALSE(created.work.existed);
-    EXPECT_EQ(status_of(bench.one("a", upsert(R"({"id":"1","pk":"a","v":1})", "no-such-etag"))),
-              412);
+    EXPECT_EQ(end_of(bench.one("a", upsert(R"({"id":"1","pk":"a","v":1})", "no-such-etag"))),
+              Ended::kPrecondition);
     const OperationResult replaced =
         bench.one("a", upsert(R"({"id":"1","pk":"a","v":1})", created.etag));
-    EXPECT_EQ(status_of(replaced), 200);
+    EXPECT_EQ(end_of(replaced), Ended::kOk);
     EXPECT_TRUE(replaced.work.existed);
     EXPECT_EQ(replaced.item.docref, created.item.docref);
-    EXPECT_EQ(status_of(bench.one("a", upsert(R"({"id":"1","pk":"c"})"))), 400);
+    EXPECT_EQ(end_of(bench.one("a", upsert(R"({"id":"1","pk":"c"})"))), Ended::kBadRequest);
     EXPECT_EQ(bench.totals().items, 1);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 
 TEST(Operation, Delete) {
     Bench bench;
-    EXPECT_EQ(status_of(bench.one("a", remove("1"))), 404);
+    EXPECT_EQ(end_of(bench.one("a", remove("1"))), Ended::kNotFound);
     const OperationResult created = bench.one("a", create(R"({"id":"1","pk":"a"})"));
-    EXPECT_EQ(status_of(bench.one("a", remove("1", "other"))), 412);
+    EXPECT_EQ(end_of(bench.one("a", remove("1", "other"))), Ended::kPrecondition);
     const OperationResult removed = bench.one("a", remove("1", created.etag));
-    EXPECT_EQ(status_of(removed), 204);
+    EXPECT_EQ(end_of(removed), Ended::kRemoved);
     EXPECT_FALSE(removed.has_item);
     EXPECT_EQ(removed.etag, "");
-    EXPECT_EQ(status_of(bench.one("a", read("1"))), 404);
-    EXPECT_EQ(status_of(bench.one("a", remove("1"))), 404);
+    EXPECT_EQ(end_of(bench.one("a", read("1"))), Ended::kNotFound);
+    EXPECT_EQ(end_of(bench.one("a", remove("1"))), Ended::kNotFound);
     const OperationResult again = bench.one("a", create(R"({"id":"1","pk":"a"})"));
-    EXPECT_EQ(status_of(again), 201);
+    EXPECT_EQ(end_of(again), Ended::kCreated);
     EXPECT_NE(again.item.docref, created.item.docref);
     EXPECT_EQ(bench.partition->lsn(), 3U);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
@@ -129,28 +130,27 @@ TEST(Operation, Delete) {
 
 TEST(Operation, Patch) {
     Bench bench;
-    EXPECT_EQ(status_of(bench.one("a", patch("1", R"([{"op":"set","path":"/v","value":1}])"))),
-              404);
+    EXPECT_EQ(end_of(bench.one("a", patch("1", R"([{"op":"set","path":"/v","value":1}])"))),
+              Ended::kNotFound);
     const OperationResult created = bench.one("a", create(R"({"id":"1","pk":"a","v":1,"w":[1]})"));
     const OperationResult patched = bench.one(
         "a",
         patch("1",
               R"([{"op":"incr","path":"/v","value":2},{"op":"add","path":"/w/-","value":2}])"));
-    ASSERT_EQ(status_of(patched), 200) << message_of(patched);
+    ASSERT_EQ(end_of(patched), Ended::kOk) << message_of(patched);
     EXPECT_EQ(text_of(patched), R"({"id":"1","pk":"a","v":3,"w":[1,2]})");
     EXPECT_EQ(patched.work.patch_operations, 2U);
-    EXPECT_EQ(status_of(bench.one(
+    EXPECT_EQ(end_of(bench.one(
                   "a", patch("1", R"([{"op":"set","path":"/v","value":1}])", {}, created.etag))),
-              412);
-    EXPECT_EQ(status_of(bench.one("a", patch("1", R"([{"op":"set","path":"/pk","value":"b"}])"))),
-              400);
-    EXPECT_EQ(status_of(bench.one("a", patch("1", R"([{"op":"set","path":"/id","value":"2"}])"))),
-              400);
-    EXPECT_EQ(status_of(bench.one("a", patch("1", R"([{"op":"set","path":"/_ts","value":2}])"))),
-              400);
-    EXPECT_EQ(
-        status_of(bench.one("a", patch("1", R"([{"op":"replace","path":"/none","value":2}])"))),
-        400);
+              Ended::kPrecondition);
+    EXPECT_EQ(end_of(bench.one("a", patch("1", R"([{"op":"set","path":"/pk","value":"b"}])"))),
+              Ended::kBadRequest);
+    EXPECT_EQ(end_of(bench.one("a", patch("1", R"([{"op":"set","path":"/id","value":"2"}])"))),
+              Ended::kBadRequest);
+    EXPECT_EQ(end_of(bench.one("a", patch("1", R"([{"op":"set","path":"/_ts","value":2}])"))),
+              Ended::kBadRequest);
+    EXPECT_EQ(end_of(bench.one("a", patch("1", R"([{"op":"replace","path":"/none","value":2}])"))),
+              Ended::kBadRequest);
     std::string seen;
     const auto condition = [&](const json::Value& item) -> Result<bool> {
         EXPECT_EQ(item.member("_etag").as_string(), "\"" + patched.etag + "\"");
@@ -159,8 +159,8 @@ TEST(Operation, Patch) {
         return item.member("v").as_int64() == 4;
     };
     EXPECT_EQ(
-        status_of(bench.one("a", patch("1", R"([{"op":"set","path":"/v","value":9}])", condition))),
-        412);
+        end_of(bench.one("a", patch("1", R"([{"op":"set","path":"/v","value":9}])", condition))),
+        Ended::kPrecondition);
     const auto rid = rid_decode(seen);
     ASSERT_TRUE(rid && rid->size() == 16);
     EXPECT_EQ(load_u64_le(rid->data() + 8), created.item.docref.item_number());
@@ -174,22 +174,22 @@ TEST(Operation, SizeAndDepthLimits) {
         const std::string head = R"({"id":")" + id + R"(","pk":"a","s":")";
         return head + std::string(bytes - head.size() - 2, 'x') + "\"}";
     };
-    EXPECT_EQ(status_of(bench.one("a", create(sized("1", 2 << 20)))), 201);
-    EXPECT_EQ(status_of(bench.one("a", create(sized("2", (2 << 20) + 1)))), 413);
-    EXPECT_EQ(status_of(bench.one("a", patch("1", R"([{"op":"set","path":"/t","value":1}])"))),
-              413);
+    EXPECT_EQ(end_of(bench.one("a", create(sized("1", 2 << 20)))), Ended::kCreated);
+    EXPECT_EQ(end_of(bench.one("a", create(sized("2", (2 << 20) + 1)))), Ended::kTooLarge);
+    EXPECT_EQ(end_of(bench.one("a", patch("1", R"([{"op":"set","path":"/t","value":1}])"))),
+              Ended::kTooLarge);
     const auto nested = [](const std::string& id, size_t levels) {
         return R"({"id":")" + id + R"(","pk":"a","n":)" + std::string(levels - 1, '[') +
                std::string(levels - 1, ']') + "}";
     };
-    EXPECT_EQ(status_of(bench.one("a", create(nested("3", 128)))), 201);
-    EXPECT_EQ(status_of(bench.one("a", create(nested("4", 129)))), 400);
+    EXPECT_EQ(end_of(bench.one("a", create(nested("3", 128)))), Ended::kCreated);
+    EXPECT_EQ(end_of(bench.one("a", create(nested("4", 129)))), Ended::kBadRequest);
     std::string deep = R"([{"op":"set","path":"/n","value":{"n":)" + std::string(125, '[') +
                        std::string(125, ']') + "}}]";
-    EXPECT_EQ(status_of(bench.one("a", patch("3", deep))), 200);
+    EXPECT_EQ(end_of(bench.one("a", patch("3", deep))), Ended::kOk);
     deep = R"([{"op":"set","path":"/n/n/0/0","value":)" + std::string(125, '[') +
            std::string(125, ']') + "}]";
-    EXPECT_EQ(status_of(bench.one("a", patch("3", deep))), 400);
+    EXPECT_EQ(end_of(bench.one("a", patch("3", deep))), Ended::kBadRequest);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 
@@ -212,7 +212,7 @@ TEST(Operation, IndexingDirective) {
     EXPECT_EQ(bench.check(), std::vector<std::string>());
     result = bench.one("a", patch("1", R"([{"op":"set","path":"/v","value":2}])"));
     EXPECT_EQ(result.work.terms_added, 0U);
-    EXPECT_EQ(status_of(bench.one("a", remove("1"))), 204);
+    EXPECT_EQ(end_of(bench.one("a", remove("1"))), Ended::kRemoved);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 
@@ -235,9 +235,10 @@ TEST(Operation, WorkAndCharges) {
     EXPECT_EQ(charge_of(patched), meter::patch(32, 32, 2, 2, 1));
     const OperationResult found = bench.one("a", read("1"));
     EXPECT_EQ(charge_of(found), meter::point_read(32));
-    EXPECT_EQ(charge_of(bench.one("a", read("1", found.etag))), meter::failure(304, 0));
-    EXPECT_EQ(charge_of(bench.one("a", read("2"))), meter::failure(404, 0));
-    EXPECT_EQ(charge_of(bench.one("a", create(R"({"id":"1","pk":"a"})"))), meter::failure(409, 0));
+    EXPECT_EQ(charge_of(bench.one("a", read("1", found.etag))), meter::not_modified());
+    EXPECT_EQ(charge_of(bench.one("a", read("2"))), meter::failure(Code::kNotFound));
+    EXPECT_EQ(charge_of(bench.one("a", create(R"({"id":"1","pk":"a"})"))),
+              meter::failure(Code::kConflict));
     const OperationResult removed = bench.one("a", remove("1"));
     EXPECT_EQ(removed.work.terms_removed, 9U);
     EXPECT_EQ(charge_of(removed), meter::remove(32, 9));
@@ -247,28 +248,34 @@ TEST(Operation, UniqueKeys) {
     ContainerSettings settings = default_settings();
     settings.unique_keys = {{{"email"}}, {{"x", "y"}, {"z"}}};
     Bench bench(settings);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"1","pk":"a","email":"e1","z":1})"))), 201);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"2","pk":"a","email":"e1","z":2})"))), 409);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"2","pk":"a","email":"e2","z":1.0})"))),
-              409);
-    EXPECT_EQ(status_of(bench.one("b", create(R"({"id":"2","pk":"b","email":"e1","z":1})"))), 201);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"2","pk":"a","email":"E1","z":"1"})"))),
-              201);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"3","pk":"a","z":3})"))), 201);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"4","pk":"a","email":null,"z":4})"))), 409);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"1","pk":"a","email":"e1","z":1})"))),
+              Ended::kCreated);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"2","pk":"a","email":"e1","z":2})"))),
+              Ended::kConflict);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"2","pk":"a","email":"e2","z":1.0})"))),
+              Ended::kConflict);
+    EXPECT_EQ(end_of(bench.one("b", create(R"({"id":"2","pk":"b","email":"e1","z":1})"))),
+              Ended::kCreated);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"2","pk":"a","email":"E1","z":"1"})"))),
+              Ended::kCreated);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"3","pk":"a","z":3})"))), Ended::kCreated);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"4","pk":"a","email":null,"z":4})"))),
+              Ended::kConflict);
     // Its own old value is no conflict; another's is.
     EXPECT_EQ(
-        status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","email":"e1","z":1,"w":1})"))),
-        200);
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","email":"E1","z":1})"))),
-              409);
-    EXPECT_EQ(
-        status_of(bench.one("a", patch("1", R"([{"op":"set","path":"/email","value":"E1"}])"))),
-        409);
-    EXPECT_EQ(status_of(bench.one("a", upsert(R"({"id":"1","pk":"a","email":"e9","z":1})"))), 200);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"5","pk":"a","email":"e1","z":5})"))), 201);
-    EXPECT_EQ(status_of(bench.one("a", remove("5"))), 204);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"6","pk":"a","email":"e1","z":5})"))), 201);
+        end_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","email":"e1","z":1,"w":1})"))),
+        Ended::kOk);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"1","pk":"a","email":"E1","z":1})"))),
+              Ended::kConflict);
+    EXPECT_EQ(end_of(bench.one("a", patch("1", R"([{"op":"set","path":"/email","value":"E1"}])"))),
+              Ended::kConflict);
+    EXPECT_EQ(end_of(bench.one("a", upsert(R"({"id":"1","pk":"a","email":"e9","z":1})"))),
+              Ended::kOk);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"5","pk":"a","email":"e1","z":5})"))),
+              Ended::kCreated);
+    EXPECT_EQ(end_of(bench.one("a", remove("5"))), Ended::kRemoved);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"6","pk":"a","email":"e1","z":5})"))),
+              Ended::kCreated);
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 
@@ -277,38 +284,40 @@ TEST(Operation, LogicalPartitionQuota) {
     settings.logical_partition_bytes_max = 100;
     Bench bench(settings);
     EXPECT_EQ(
-        status_of(bench.one(
+        end_of(bench.one(
             "a", create(R"({"id":"1","pk":"a","s":"0123456789012345678901234567890123456789"})"))),
-        201);
+        Ended::kCreated);
     EXPECT_EQ(
-        status_of(bench.one(
+        end_of(bench.one(
             "b", create(R"({"id":"1","pk":"b","s":"0123456789012345678901234567890123456789"})"))),
-        201);
+        Ended::kCreated);
     const OperationResult full = bench.one(
         "a", create(R"({"id":"2","pk":"a","s":"0123456789012345678901234567890123456789"})"));
-    EXPECT_EQ(status_of(full), 403);
-    EXPECT_EQ(full.status.error().sub_status, 1014);
+    EXPECT_EQ(end_of(full), Ended::kPartitionFull);
     // In a batch the operation that is too much says so; what makes room in time does.
     const auto batch = [&](std::vector<ItemOperation> operations) {
         Transaction transaction;
         transaction.epk = epk_of("a");
         transaction.is_batch = true;
         transaction.operations = std::move(operations);
-        std::vector<int> statuses;
+        std::vector<Ended> statuses;
         for (const OperationResult& one : bench.run(std::move(transaction)).results)
-            statuses.push_back(status_of(one));
+            statuses.push_back(end_of(one));
         return statuses;
     };
     const std::string half =
         R"({"id":"2","pk":"a","s":"0123456789012345678901234567890123456789"})";
     EXPECT_EQ(batch({read("1"), create(R"({"id":"3","pk":"a"})"), create(half),
                      create(R"({"id":"4","pk":"a"})")}),
-              (std::vector<int>{424, 424, 403, 424}));
-    EXPECT_EQ(batch({remove("1"), create(half)}), (std::vector<int>{204, 201}));
-    EXPECT_EQ(batch({create(R"({"id":"1","pk":"a"})"), remove("2")}), (std::vector<int>{201, 204}));
-    EXPECT_EQ(status_of(bench.one("a", read("1"))), 200);
-    EXPECT_EQ(status_of(bench.one("a", replace("1", R"({"id":"1","pk":"a"})"))), 200);
-    EXPECT_EQ(status_of(bench.one("a", create(R"({"id":"2","pk":"a"})"))), 201);
+              (std::vector<Ended>{Ended::kDependency, Ended::kDependency, Ended::kPartitionFull,
+                                  Ended::kDependency}));
+    EXPECT_EQ(batch({remove("1"), create(half)}),
+              (std::vector<Ended>{Ended::kRemoved, Ended::kCreated}));
+    EXPECT_EQ(batch({create(R"({"id":"1","pk":"a"})"), remove("2")}),
+              (std::vector<Ended>{Ended::kCreated, Ended::kRemoved}));
+    EXPECT_EQ(end_of(bench.one("a", read("1"))), Ended::kOk);
+    EXPECT_EQ(end_of(bench.one("a", replace("1", R"({"id":"1","pk":"a"})"))), Ended::kOk);
+    EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"2","pk":"a"})"))), Ended::kCreated);
 }
 
 TEST(Operation, OutsideTheRangeIsGone) {
@@ -325,7 +334,7 @@ TEST(Operation, OutsideTheRangeIsGone) {
     std::promise<TransactionResult> promise;
     upper->execute(std::move(transaction),
                    [&](TransactionResult result) { promise.set_value(std::move(result)); });
-    EXPECT_EQ(status_of(promise.get_future().get().results[0]), 410);
+    EXPECT_EQ(end_of(promise.get_future().get().results[0]), Ended::kRangeGone);
 }
 
 TEST(Operation, ReopenContinues) {

@@ -43,7 +43,8 @@ struct ContainerSettings {
     int64_t feed_retention_seconds = 0;
     /// Binary `_rid` of the container (8 bytes): patch conditions may look at `_rid` and `_self`.
     std::string container_rid;
-    /// A logical partition takes no more writes that make it grow above this: 403/1014.
+    /// A logical partition takes no more writes that make it grow above this
+    /// (kLogicalPartitionFull).
     uint64_t logical_partition_bytes_max = kLogicalPartitionBytesMax;
 
     static constexpr uint64_t kLogicalPartitionBytesMax = 20ULL << 30;
@@ -121,7 +122,7 @@ public:
     virtual storage::Lsn decided_lsn() const = 0;
 
     /// From the item cache or from what RocksDB has in memory; never blocks, for loop threads.
-    /// nullopt: the disk is needed, ask read(). An item that has expired is a 404 result.
+    /// nullopt: the disk is needed, ask read(). An item that has expired is not found.
     virtual std::optional<OperationResult> read_cached(std::string_view epk, std::string_view id,
                                                        std::string_view if_none_match) = 0;
     /// May read the disk. Fills the cache.
@@ -165,7 +166,8 @@ public:
     /// A page of items, expired ones left out, docref order.
     virtual Result<FeedPage> read_feed(const storage::View& view, const FeedRequest& request) = 0;
 
-    /// A page of the change feed, in LSN order. 400: a position outside the retention window.
+    /// A page of the change feed, in LSN order. kFeedHistoryGone: a position outside the retention
+    /// window.
     virtual Result<ChangesPage> read_changes(const storage::View& view,
                                              const ChangesRequest& request) = 0;
     /// An LSN, `up_to` at most, such that every commit up to it happened at or before `ts`: the

@@ -13,7 +13,6 @@
 namespace orrery::partition {
 namespace {
 
-constexpr std::string_view kHeaderName = "x-ms-documentdb-partitionkey";
 constexpr std::string_view kSystemKeyPath = "/_partitionKey";
 
 /// Text of a client for an error message: never long, never cut inside a character.
@@ -218,8 +217,8 @@ std::string partition_key_definition_json(const PartitionKeyDefinition& definiti
 Result<PartitionKeyComponents> parse_partition_key_header(std::string_view header,
                                                           json::Arena& arena) {
     const auto refuse = [&](std::string_view expected) {
-        return errors::bad_header(
-            kHeaderName, is_valid_utf8(header) ? excerpt(header) : "(not UTF-8)", expected);
+        return errors::invalid_partition_key(
+            is_valid_utf8(header) ? excerpt(header) : "(not UTF-8)", expected);
     };
     constexpr std::string_view kExpected =
         "a JSON array of strings, numbers, booleans, null or {} (missing), for example [\"value\"]";

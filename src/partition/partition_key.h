@@ -38,9 +38,9 @@ std::string partition_key_definition_json(const PartitionKeyDefinition& definiti
 /// for a prefix of a hierarchical key, none for the empty key `[]`. Strings are borrowed.
 using PartitionKeyComponents = std::vector<json::Value>;
 
-/// Reads the header x-ms-documentdb-partitionkey (a JSON array; `{}` = undefined). Strings live in
-/// `arena`. 400 for anything else. Whether the components fit a container, their length included,
-/// is decided by effective_partition_key().
+/// Reads the text form of a key (a JSON array; `{}` = undefined). Strings live in
+/// `arena`. Code::kInvalidPartitionKey for anything else. Whether the components fit a container,
+/// their length included, is decided by effective_partition_key().
 Result<PartitionKeyComponents> parse_partition_key_header(std::string_view header,
                                                           json::Arena& arena);
 /// "[\"a\",5,{}]": the header form of components.
@@ -48,7 +48,8 @@ std::string partition_key_json(const PartitionKeyComponents& components);
 
 /// The EPK of a full key or of a prefix (MultiHash). Components must fit the definition's paths in
 /// number (a prefix is allowed for MultiHash only), strings within 2,048 bytes unless the version
-/// is 1; 400 otherwise. In a container with a system key, `[]` and `[{}]` are both the empty key
+/// is 1; a bad request otherwise. In a container with a system key, `[]` and `[{}]` are both the
+/// empty key
 /// "".
 Result<std::string> effective_partition_key(const PartitionKeyDefinition& definition,
                                             const PartitionKeyComponents& components);

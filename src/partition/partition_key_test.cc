@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/encoding.h"
+#include "base/ended_test_support.h"
 #include "base/limits.h"
 #include "json/parse.h"
 #include "json/write.h"
@@ -30,7 +31,7 @@ protected:
     std::string definition_error(std::string_view text) {
         auto parsed = parse_partition_key_definition(value(text));
         if (parsed.ok()) return "";
-        EXPECT_EQ(parsed.error().http_status, 400);
+        EXPECT_EQ(ended(parsed.error()), Ended::kBadRequest);
         return parsed.error().message;
     }
     PartitionKeyComponents components(std::string_view header) {
@@ -375,7 +376,7 @@ TEST_F(PartitionKeyTest, Header) {
           std::string_view("[NaN]"), std::string_view("[\"a\0\"]", 6)}) {
         auto parsed = parse_partition_key_header(header, arena_);
         ASSERT_FALSE(parsed.ok()) << header;
-        EXPECT_EQ(parsed.error().http_status, 400);
+        EXPECT_EQ(ended(parsed.error()), Ended::kBadRequest);
         EXPECT_TRUE(is_valid_utf8(parsed.error().message));
         EXPECT_LT(parsed.error().message.size(), 500U);
     }
@@ -391,17 +392,17 @@ TEST_F(PartitionKeyTest, Header) {
 TEST_F(PartitionKeyTest, NumberOfComponents) {
     const auto status = [&](const PartitionKeyDefinition& key, std::string_view header) {
         auto result = effective_partition_key(key, components(header));
-        return result.ok() ? 200 : result.error().http_status;
+        return ended(result);
     };
     const auto hash = make(KeyKind::kHash, 2, 1);
-    EXPECT_EQ(status(hash, "[1]"), 200);
-    EXPECT_EQ(status(hash, "[]"), 400);
-    EXPECT_EQ(status(hash, "[1,2]"), 400);
+    EXPECT_EQ(status(hash, "[1]"), Ended::kOk);
+    EXPECT_EQ(status(hash, "[]"), Ended::kBadRequest);
+    EXPECT_EQ(status(hash, "[1,2]"), Ended::kBadRequest);
     const auto multi = make(KeyKind::kMultiHash, 2, 2);
-    EXPECT_EQ(status(multi, "[]"), 200);
-    EXPECT_EQ(status(multi, "[1]"), 200);
-    EXPECT_EQ(status(multi, "[1,2]"), 200);
-    EXPECT_EQ(status(multi, "[1,2,3]"), 400);
+    EXPECT_EQ(status(multi, "[]"), Ended::kOk);
+    EXPECT_EQ(status(multi, "[1]"), Ended::kOk);
+    EXPECT_EQ(status(multi, "[1,2]"), Ended::kOk);
+    EXPECT_EQ(status(multi, "[1,2,3]"), Ended::kBadRequest);
 }
 
 TEST_F(PartitionKeyTest, SystemKeyHasOneEmptyKey) {
@@ -418,7 +419,7 @@ TEST_F(PartitionKeyTest, LengthLimit) {
     EXPECT_TRUE(effective_partition_key(v2, components(at_limit)).ok());
     auto refused = effective_partition_key(v2, components(above));
     ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().http_status, 400);
+    EXPECT_EQ(ended(refused.error()), Ended::kBadRequest);
     EXPECT_FALSE(effective_partition_key(make(KeyKind::kMultiHash, 2, 2), components(above)).ok());
     // V1 hashes the start only: longer strings are one logical partition.
     const auto v1 = make(KeyKind::kHash, 1, 1);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ended_test_support.h"
 #include "base/worker_pool.h"
 #include "json/document.h"
 #include "json/parse.h"
@@ -181,11 +182,11 @@ inline ItemOperation patch(std::string id, std::string_view body,
     return operation;
 }
 
-inline int status_of(const OperationResult& result) {
-    if (!result.status.ok()) return result.status.error().http_status;
-    if (result.not_modified) return 304;
-    if (result.work.kind == OperationKind::kDelete) return 204;
-    return result.created ? 201 : 200;
+inline Ended end_of(const OperationResult& result) {
+    if (!result.status.ok()) return ended(result.status);
+    if (result.not_modified) return Ended::kNotModified;
+    if (result.work.kind == OperationKind::kDelete) return Ended::kRemoved;
+    return result.created ? Ended::kCreated : Ended::kOk;
 }
 inline std::string text_of(const OperationResult& result) {
     if (!result.has_item) return {};

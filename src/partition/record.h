@@ -12,7 +12,7 @@
 /// Values that a partition keeps in `ids` and `log`. Layouts in docs/formats/partition.md.
 namespace orrery::partition {
 
-/// `ids`, kind item: enough for existence, 304, 412, 409 and expiry without the body.
+/// `ids`, kind item: enough for existence, etags, conflicts and expiry without the body.
 struct IdEntry {
     storage::Docref docref;
     storage::Lsn lsn = 0;

@@ -22,7 +22,7 @@ public:
     /// Carries an operation out. One that fails changes nothing, and the transaction may go on. An
     /// item that this transaction wrote has a provisional etag and `_ts` until commit().
     virtual OperationResult run(ItemOperation operation) = 0;
-    /// The id of the item with this docref; 404 if there is none.
+    /// The id of the item with this docref or kNotFound.
     virtual Result<std::string> id_of(const storage::Docref& docref) = 0;
     /// Text bytes of all versions written so far.
     virtual uint64_t bytes_written() const = 0;

@@ -1,6 +1,7 @@
 // Transactions whose operations come one by one.
 #include <gtest/gtest.h>
 
+#include "base/ended_test_support.h"
 #include "partition/partition_test_support.h"
 
 namespace orrery::partition {
@@ -32,11 +33,9 @@ protected:
     std::unique_ptr<StepTransaction> begin(Bench& bench) {
         return bench.partition->begin_steps(epk_of("a"), bench.store->view());
     }
-    int status_of(const OperationResult& result) {
-        return result.status.ok() ? 200 : result.status.error().http_status;
-    }
-    int read(Bench& bench, const std::string& id) {
-        return status_of(bench.one("a", operation(OperationKind::kRead, id)));
+    Ended end_of(const OperationResult& result) { return ended(result.status); }
+    Ended read(Bench& bench, const std::string& id) {
+        return end_of(bench.one("a", operation(OperationKind::kRead, id)));
     }
 };
 
@@ -49,26 +48,26 @@ TEST_F(StepsTest, OneCommitOrNothing) {
     ASSERT_TRUE(made.status.ok());
     EXPECT_TRUE(made.created);
     EXPECT_TRUE(steps->run(operation(OperationKind::kRead, "new")).status.ok());
-    EXPECT_EQ(status_of(steps->run(operation(OperationKind::kCreate, "new"))), 409);
+    EXPECT_EQ(end_of(steps->run(operation(OperationKind::kCreate, "new"))), Ended::kConflict);
     EXPECT_TRUE(steps->run(operation(OperationKind::kDelete, "old")).status.ok());
-    EXPECT_EQ(status_of(steps->run(operation(OperationKind::kRead, "old"))), 404);
-    EXPECT_EQ(status_of(steps->run(operation(OperationKind::kReplace, "none"))), 404);
-    EXPECT_EQ(read(bench, "new"), 404);
-    EXPECT_EQ(read(bench, "old"), 200);
+    EXPECT_EQ(end_of(steps->run(operation(OperationKind::kRead, "old"))), Ended::kNotFound);
+    EXPECT_EQ(end_of(steps->run(operation(OperationKind::kReplace, "none"))), Ended::kNotFound);
+    EXPECT_EQ(read(bench, "new"), Ended::kNotFound);
+    EXPECT_EQ(read(bench, "old"), Ended::kOk);
     const auto ending = commit(*steps);
     EXPECT_TRUE(ending.committed);
     EXPECT_EQ(ending.lsn, before + 1);
     ASSERT_EQ(ending.etags.size(), 1U);
     EXPECT_EQ(ending.etags[0].first, made.etag);
-    EXPECT_EQ(read(bench, "new"), 200);
-    EXPECT_EQ(read(bench, "old"), 404);
+    EXPECT_EQ(read(bench, "new"), Ended::kOk);
+    EXPECT_EQ(read(bench, "old"), Ended::kNotFound);
     EXPECT_EQ(bench.one("a", operation(OperationKind::kRead, "new")).etag, ending.etags[0].second);
     EXPECT_TRUE(bench.check().empty());
 
     auto abandoned = begin(bench);
     ASSERT_TRUE(abandoned->run(operation(OperationKind::kDelete, "new")).status.ok());
     abandoned.reset();
-    EXPECT_EQ(read(bench, "new"), 200);
+    EXPECT_EQ(read(bench, "new"), Ended::kOk);
 }
 
 TEST_F(StepsTest, EtagsOfOwnWritesHold) {
@@ -78,7 +77,7 @@ TEST_F(StepsTest, EtagsOfOwnWritesHold) {
     ItemOperation replace = operation(OperationKind::kReplace, "x", R"(,"n":2)");
     replace.if_match = made.etag;
     EXPECT_TRUE(steps->run(replace).status.ok());
-    EXPECT_EQ(status_of(steps->run(replace)), 412);
+    EXPECT_EQ(end_of(steps->run(replace)), Ended::kPrecondition);
     EXPECT_TRUE(commit(*steps).committed);
     EXPECT_TRUE(bench.check().empty());
 }
@@ -103,7 +102,7 @@ TEST_F(StepsTest, StaleWhenWhatItRestsOnHasChanged) {
         EXPECT_FALSE(ending.committed);
         EXPECT_TRUE(ending.stale);
     }
-    EXPECT_EQ(read(bench, "other"), 404);
+    EXPECT_EQ(read(bench, "other"), Ended::kNotFound);
     EXPECT_TRUE(bench.check().empty());
 }
 
@@ -133,9 +132,11 @@ TEST_F(StepsTest, UniqueKeysAreCheckedAtOnceAndAgain) {
     Bench bench(settings);
     ASSERT_TRUE(bench.one("a", operation(OperationKind::kCreate, "x", R"(,"n":1)")).status.ok());
     auto steps = begin(bench);
-    EXPECT_EQ(status_of(steps->run(operation(OperationKind::kCreate, "y", R"(,"n":1)"))), 409);
+    EXPECT_EQ(end_of(steps->run(operation(OperationKind::kCreate, "y", R"(,"n":1)"))),
+              Ended::kConflict);
     EXPECT_TRUE(steps->run(operation(OperationKind::kCreate, "y", R"(,"n":2)")).status.ok());
-    EXPECT_EQ(status_of(steps->run(operation(OperationKind::kCreate, "z", R"(,"n":2)"))), 409);
+    EXPECT_EQ(end_of(steps->run(operation(OperationKind::kCreate, "z", R"(,"n":2)"))),
+              Ended::kConflict);
     EXPECT_TRUE(steps->run(operation(OperationKind::kDelete, "x")).status.ok());
     EXPECT_TRUE(steps->run(operation(OperationKind::kCreate, "z", R"(,"n":1)")).status.ok());
     EXPECT_TRUE(commit(*steps).committed);
@@ -159,8 +160,8 @@ TEST_F(StepsTest, ManyItems) {
         ASSERT_TRUE(
             steps->run(operation(OperationKind::kDelete, "i" + std::to_string(i))).status.ok());
     EXPECT_TRUE(commit(*steps).committed);
-    EXPECT_EQ(read(bench, "i1"), 200);
-    EXPECT_EQ(read(bench, "i2"), 404);
+    EXPECT_EQ(read(bench, "i1"), Ended::kOk);
+    EXPECT_EQ(read(bench, "i2"), Ended::kNotFound);
     EXPECT_TRUE(bench.check().empty());
 }
 

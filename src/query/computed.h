@@ -7,7 +7,7 @@
 namespace orrery::query {
 
 /// Checks and compiles a container's computed properties, an array of {"name","query"}; an
-/// index::ComputedCompiler. Mistakes are 400 in the service's words.
+/// index::ComputedCompiler. Mistakes are told in the service's words.
 Result<index::ComputedPropertiesPtr> compile_computed_properties(const json::Value& list);
 
 }  // namespace orrery::query

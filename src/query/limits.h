@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What one query may ask for. Each violation is a 400; each limit has tests at and above it.
+/// What one query may ask for. Each violation is a bad request; each limit has tests at and above
+/// it.
 namespace orrery::query::limits {
 
 inline constexpr size_t kTextBytesMax = 524'288;

@@ -112,7 +112,7 @@ struct PageAnswer {
     std::unique_ptr<ParkedPass> parked;
 };
 
-/// Runs one page. Worker thread. 400 for ORDER BY that no index serves.
+/// Runs one page. Worker thread. A bad request for ORDER BY that no index serves.
 Result<PageAnswer> execute_page(const PageRequest& request);
 
 }  // namespace orrery::query

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/ended_test_support.h"
 #include "json/parse.h"
+#include "json/problems.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
 #include "query/parse/parser.h"
@@ -132,7 +134,7 @@ struct Runner {
                         arena);
         ASSERT_TRUE(parsed.ok());
         auto read = partition::parse_partition_key_definition(*parsed);
-        ASSERT_TRUE(read.ok()) << where() << ": " << read.error().message;
+        ASSERT_TRUE(read.ok()) << where() << ": " << json::error_text(read.error());
         definition = std::move(*read);
     }
 
@@ -158,7 +160,8 @@ struct Runner {
         const std::string text = block();
         const std::string expected = block();
         const auto result = plan(text, scope);
-        ASSERT_TRUE(result.ok()) << where() << ": " << text << "\n" << result.error().message;
+        ASSERT_TRUE(result.ok()) << where() << ": " << text << "\n"
+                                 << json::error_text(result.error());
         EXPECT_EQ(shown(*result), expected) << where() << ": " << text;
         ++cases;
         if (result->rewritten_query.empty()) return;
@@ -167,7 +170,8 @@ struct Runner {
         if (const size_t filter = sent.find(kOrderByFilter); filter != std::string::npos)
             sent.replace(filter, kOrderByFilter.size(), "true");
         const auto accepted = compile(sent);
-        EXPECT_TRUE(accepted.ok()) << where() << ": " << sent << "\n" << accepted.error().message;
+        EXPECT_TRUE(accepted.ok()) << where() << ": " << sent << "\n"
+                                   << json::error_text(accepted.error());
     }
 
     void error_case() {
@@ -175,10 +179,10 @@ struct Runner {
         const std::string part = block();
         const auto result = plan(text, {});
         ASSERT_FALSE(result.ok()) << where() << ": accepted " << text;
-        EXPECT_EQ(result.error().http_status, 400) << where();
-        EXPECT_NE(result.error().message.find(part), std::string::npos)
+        EXPECT_EQ(ended(result.error()), Ended::kBadRequest) << where();
+        EXPECT_NE(json::error_text(result.error()).find(part), std::string::npos)
             << where() << ": " << text << "\n"
-            << result.error().message;
+            << json::error_text(result.error());
         ++cases;
     }
 
@@ -193,17 +197,17 @@ struct Runner {
             ++cases;
             if (kind == "texts") {
                 const auto query = parse_query("SELECT VALUE " + left);
-                ASSERT_TRUE(query.ok()) << where() << ": " << query.error().message;
+                ASSERT_TRUE(query.ok()) << where() << ": " << json::error_text(query.error());
                 EXPECT_EQ(to_text(*(*query)->query->value), right) << where();
             } else if (kind == "unsupported") {
                 const size_t bar = left.rfind(" |");
                 ASSERT_NE(bar, std::string::npos) << where();
                 const auto result = plan(left.substr(0, bar), {});
-                ASSERT_TRUE(result.ok()) << where() << ": " << result.error().message;
+                ASSERT_TRUE(result.ok()) << where() << ": " << json::error_text(result.error());
                 const Status status = check_features(*result, left.substr(bar + 2));
                 ASSERT_EQ(status.ok(), right == "none") << where();
                 if (!status.ok()) {
-                    EXPECT_EQ(status.error().message,
+                    EXPECT_EQ(json::error_text(status.error()),
                               "Query contains the following features, which the calling client "
                               "does not support: " +
                                   right)
@@ -219,7 +223,7 @@ struct Runner {
     void ranges_case(const std::string& text, const std::string& right) {
         std::vector<KeyRange> actual;
         const auto result = plan(text, {}, &actual);
-        ASSERT_TRUE(result.ok()) << where() << ": " << result.error().message;
+        ASSERT_TRUE(result.ok()) << where() << ": " << json::error_text(result.error());
         std::vector<KeyRange> expected;
         if (right == "full") {
             expected.push_back({"", "\xFF", false});

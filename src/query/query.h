@@ -23,7 +23,7 @@
 namespace orrery::query {
 
 /// Compiles a query. Answers are cached by text (bounded, thread-safe), errors are not. Errors are
-/// 400 with the service's codes and positions.
+/// Code::kQueryCompile with the service's codes and positions.
 /// `computed`, `space`: the computed properties of the container that is queried (null: none), and
 /// what its coordinates mean.
 Result<std::shared_ptr<const CompiledQuery>> compile(
@@ -36,7 +36,7 @@ Result<std::shared_ptr<const CompiledQuery>> compile_condition(std::string_view 
 
 /// What a run may use besides its items; all borrowed, all optional.
 struct Environment {
-    UdfHost* udf = nullptr;        ///< without one, a query that calls a UDF fails with a 400
+    UdfHost* udf = nullptr;        ///< without one, a query that calls a UDF fails
     const Clock* clock = nullptr;  ///< without one, the system's
 };
 
@@ -44,9 +44,9 @@ struct Environment {
 class Parameters {
 public:
     /// `list` is the request's `parameters` member: undefined, null, or an array of
-    /// {"name":"@x","value":…}. 400 when malformed, when a parameter that the query uses is not in
-    /// it, or when a TOP, OFFSET or LIMIT parameter is no count. Others are ignored. An entry
-    /// without "value" is undefined.
+    /// {"name":"@x","value":…}. A bad request when malformed, when a parameter that the query uses
+    /// is not in it, or when a TOP, OFFSET or LIMIT parameter is no count. Others are ignored. An
+    /// entry without "value" is undefined.
     static Result<Parameters> bind(const CompiledQuery& query, const json::Value& list,
                                    const Environment& environment = {});
 

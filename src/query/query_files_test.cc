@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "json/parse.h"
+#include "json/problems.h"
 #include "json/write.h"
 #include "query/parse/parser.h"
 #include "query/parse/printer.h"
@@ -98,11 +99,11 @@ private:
         std::vector<std::string> out;
         auto query = compile(text);
         if (!query.ok()) {
-            error = query.error().message;
+            error = json::error_text(query.error());
             return out;
         }
         if (const Status runnable = (*query)->check_runnable(); !runnable.ok()) {
-            error = runnable.error().message;
+            error = json::error_text(runnable.error());
             return out;
         }
         for (const PrintForm form : {PrintForm::kOneLine, PrintForm::kLines}) {
@@ -118,7 +119,7 @@ private:
         auto list = json::parse(parameters_, arena);
         auto bound = Parameters::bind(**query, list.ok() ? *list : json::Value());
         if (!bound.ok()) {
-            error = bound.error().message;
+            error = json::error_text(bound.error());
             return out;
         }
         QueryRun run(**query, *bound);
@@ -134,12 +135,12 @@ private:
             EXPECT_TRUE(value.ok()) << where_ << ": not JSON: " << item;
             if (!value.ok()) continue;
             if (Status s = run.feed(*value, item_arena, rows); !s.ok()) {
-                error = s.error().message;
+                error = json::error_text(s.error());
                 return out;
             }
             keep(rows);
         }
-        if (Status s = run.finish(arena, rows); !s.ok()) error = s.error().message;
+        if (Status s = run.finish(arena, rows); !s.ok()) error = json::error_text(s.error());
         keep(rows);
         return out;
     }

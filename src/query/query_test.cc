@@ -6,8 +6,10 @@
 #include <array>
 #include <span>
 
+#include "base/ended_test_support.h"
 #include "base/rounds_test_support.h"
 #include "json/parse.h"
+#include "json/problems.h"
 #include "json/select.h"
 #include "json/write.h"
 #include "query/bind/eval.h"
@@ -27,7 +29,8 @@ protected:
     }
     std::shared_ptr<const CompiledQuery> compiled(std::string_view text) {
         auto query = compile(text);
-        EXPECT_TRUE(query.ok()) << text << " " << (query.ok() ? "" : query.error().message);
+        EXPECT_TRUE(query.ok()) << text << " "
+                                << (query.ok() ? "" : json::error_text(query.error()));
         return query.ok() ? *query : nullptr;
     }
     Parameters bound(const CompiledQuery& query, std::string_view list = "null") {
@@ -39,15 +42,16 @@ protected:
     std::string run(std::string_view text, std::string_view items = "[]",
                     const Environment& environment = {}) {
         auto query = compile(text);
-        if (!query.ok()) return query.error().message;
+        if (!query.ok()) return json::error_text(query.error());
         auto parameters = Parameters::bind(**query, {}, environment);
-        if (!parameters.ok()) return parameters.error().message;
+        if (!parameters.ok()) return json::error_text(parameters.error());
         QueryRun run(**query, *parameters);
         std::vector<Value> rows;
         const Value list = parse(items);
         for (const Value& item : list.elements())
-            if (Status s = run.feed(item, arena_, rows); !s.ok()) return s.error().message;
-        if (Status s = run.finish(arena_, rows); !s.ok()) return s.error().message;
+            if (Status s = run.feed(item, arena_, rows); !s.ok())
+                return json::error_text(s.error());
+        if (Status s = run.finish(arena_, rows); !s.ok()) return json::error_text(s.error());
         return json::to_text(Value::array(arena_.copy(std::span<const Value>(rows))),
                              json::NumberForm::kCanonical);
     }
@@ -118,14 +122,14 @@ TEST_F(QueryTest, WideQueriesCompile) {
     EXPECT_TRUE(compile("SELECT Abs(c.a[0]) FROM c GROUP BY ABS(c[\"a\"][0.0])").ok());
     const auto twice = compile("SELECT " + listed("c.x", "") + ", c.x7 FROM c");
     ASSERT_FALSE(twice.ok());
-    EXPECT_NE(twice.error().message.find("'x7' is specified more than once"), std::string::npos);
+    EXPECT_NE(json::error_text(twice.error()).find("'x7' is specified more than once"),
+              std::string::npos);
     for (const char* after : {"", "()"}) {
         const auto wrong = compile("SELECT " + listed("unknown", after));
         ASSERT_FALSE(wrong.ok());
         size_t reported = 0;
-        for (size_t at = 0; (at = wrong.error().message.find("\"code\"", at)) != std::string::npos;
-             ++at)
-            ++reported;
+        for (const QueryProblem& problem : wrong.error().details.problems)
+            if (!problem.code.empty()) ++reported;
         EXPECT_EQ(reported, 32U);
     }
 }
@@ -146,7 +150,7 @@ TEST_F(QueryTest, ParametersAreChecked) {
     const auto query = compiled("SELECT TOP @n VALUE c[@k] FROM c WHERE c.a = @v");
     const auto error = [&](std::string_view list) {
         auto parameters = Parameters::bind(*query, parse(list));
-        return parameters.ok() ? std::string() : parameters.error().message;
+        return parameters.ok() ? std::string() : json::error_text(parameters.error());
     };
     EXPECT_EQ(
         error(R"([{"name":"@n","value":1},{"name":"@k","value":"x"},{"name":"@v","value":null}])"),
@@ -297,7 +301,7 @@ TEST_F(QueryTest, MemoryIsBounded) {
     for (int i = 0; i < 200 && status.ok(); ++i)
         status = run.feed(Value::object(members), arena_, rows);
     ASSERT_FALSE(status.ok());
-    EXPECT_EQ(status.error().http_status, 400);
+    EXPECT_EQ(ended(status.error()), Ended::kBadRequest);
 }
 
 /// By steps, or on a slow machine by time, whichever comes first.
@@ -438,7 +442,7 @@ TEST_F(QueryTest, NobodyWaits) {
     while (context.charge() && charges < 100'000) ++charges;
     EXPECT_EQ(asked, 2U);
     EXPECT_LT(charges, 1000U);
-    EXPECT_EQ(context.take_status().error().http_status, 408);
+    EXPECT_EQ(ended(context.take_status().error()), Ended::kTimeout);
 }
 
 // --- point candidates ---------------------------------------------------------------------------

@@ -69,13 +69,14 @@ bool has_many_aggregates(const CompiledQuery& query);
 /// What clients replace, in rewritten ORDER BY queries, by `true` or by the filter to resume with.
 inline constexpr std::string_view kOrderByFilter = "{documentdb-formattableorderbyquery-filter}";
 
-/// The plan of a query. 400 for what ranges cannot answer so that clients can merge it.
+/// The plan of a query. A bad request for what ranges cannot answer so that clients can merge it.
 Result<QueryPlan> make_plan(const CompiledQuery& query, const Parameters& parameters,
                             const PlanScope& scope);
 
 /// The abilities that a client needs to carry out the plan, by their protocol names.
 std::vector<std::string_view> required_features(const QueryPlan& plan);
-/// 400 naming what the plan needs and `supported`, the client's comma-separated list, lacks.
+/// A bad request naming what the plan needs and `supported`, the client's comma-separated list,
+/// lacks.
 Status check_features(const QueryPlan& plan, std::string_view supported);
 
 /// What two texts must share for a continuation token of one to be taken by the other. That is the

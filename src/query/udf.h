@@ -13,7 +13,7 @@ class UdfHost {
 public:
     virtual ~UdfHost() = default;
     /// The result may be undefined; it must live in `arena` (or longer). An unknown name or a
-    /// failing function is a 400.
+    /// failing function is a bad request.
     virtual Result<json::Value> call(std::string_view name, std::span<const json::Value> args,
                                      json::Arena& arena) = 0;
 };

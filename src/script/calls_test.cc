@@ -55,7 +55,7 @@ TEST(ScriptCollectionCalls, LinksAreChecked) {
           "__.request.setValue('x-ms-a', 1)",
           "__.response.setValue('nope', 1)"})
         EXPECT_THAT(body_of("function () { " + std::string(call) + "; }", "[]", &collection),
-                    HasSubstr("error 400"))
+                    HasSubstr("error: bad request"))
             << call;
     EXPECT_TRUE(collection.calls.empty());
     EXPECT_EQ(body_of("function () { __.readDocument('dbs/d/colls/c/docs/i'); "
@@ -83,7 +83,7 @@ TEST(ScriptCollectionCalls, ErrorsGoToTheCallbackOrAreThrown) {
               R"([409,"taken"])");
     const RunResult result =
         run("function () { __.createDocument(__.getAltLink(), {}); }", "[]", &collection);
-    EXPECT_EQ(result.status.error().sub_status, 409);
+    EXPECT_EQ(result.status.error().details.number, 409);
 }
 
 TEST(ScriptCollectionCalls, AreNotAcceptedWhenTheBudgetIsOver) {

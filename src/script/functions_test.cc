@@ -4,23 +4,23 @@
 #include "json/parse.h"
 #include "json/write.h"
 #include "script/script.h"
+#include "script/script_test_support.h"
 
 namespace orrery::script {
 namespace {
 
 using testing::HasSubstr;
+using testing_support::said;
 
 /// The function's result on JSON arguments, as JSON.
 std::string call(std::string_view text, std::string_view arguments, const Limits& limits = {}) {
     const auto functions = Functions::create(limits);
     const auto number = functions->add("f", text);
-    if (!number.ok())
-        return std::to_string(number.error().http_status) + " " + number.error().message;
+    if (!number.ok()) return said(number.error());
     json::Arena arena;
     const auto list = json::parse(arguments, arena);
     const auto result = functions->call(*number, list->elements(), arena);
-    if (!result.ok())
-        return std::to_string(result.error().http_status) + " " + result.error().message;
+    if (!result.ok()) return said(result.error());
     return result->is_undefined() ? "undefined" : json::to_text(*result);
 }
 
@@ -64,10 +64,12 @@ TEST(Functions, HaveNoContext) {
 }
 
 TEST(Functions, FailWithTheirName) {
-    EXPECT_THAT(call("function () { throw new Error('bad'); }", "[]"),
-                HasSubstr("400 Encountered exception while executing function udf.f. Exception = "
-                          "Error: bad (line 1)"));
-    EXPECT_THAT(call("function () { throw {toString() { throw 1; }}; }", "[]"), HasSubstr("400 "));
+    EXPECT_THAT(
+        call("function () { throw new Error('bad'); }", "[]"),
+        HasSubstr("bad request Encountered exception while executing function udf.f. Exception = "
+                  "Error: bad (line 1)"));
+    EXPECT_THAT(call("function () { throw {toString() { throw 1; }}; }", "[]"),
+                HasSubstr("bad request "));
     EXPECT_THAT(call("function ( {", "[]"), HasSubstr("SyntaxError"));
     EXPECT_THAT(call("5", "[]"), HasSubstr("no function"));
     EXPECT_THAT(call("function f() { return f(); }", "[]"), HasSubstr("too much recursion"));
@@ -78,7 +80,7 @@ TEST(Functions, FailWithTheirName) {
 TEST(Functions, EndInTime) {
     Limits limits;
     limits.time_ms = 200;
-    EXPECT_THAT(call("function () { for (;;); }", "[]", limits), HasSubstr("408 "));
+    EXPECT_THAT(call("function () { for (;;); }", "[]", limits), HasSubstr("timeout "));
     EXPECT_EQ(call("function () { return 1; }", "[]", limits), "1");
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "base/ended_test_support.h"
 #include "script/script_test_support.h"
 
 namespace orrery::script {
@@ -32,8 +33,7 @@ TEST(Script, LoopsEnd) {
         const RunResult result = run("function () { " + std::string(loop) + " }", "[]", nullptr,
                                      Kind::kProcedure, short_limits());
         ASSERT_FALSE(result.status.ok()) << loop;
-        const int status = result.status.error().http_status;
-        EXPECT_TRUE(status == 408 || status == 413)
+        EXPECT_THAT(ended(result.status), testing::AnyOf(Ended::kTimeout, Ended::kTooLarge))
             << loop << ": " << result.status.error().message;
     }
     EXPECT_EQ(value_of("1"), "1");
@@ -48,16 +48,16 @@ TEST(Script, AServerThatStopsDoesNotWait) {
     const RunResult loop = run("function () { for (;;); }");
     stop.join();
     ASSERT_FALSE(loop.status.ok());
-    EXPECT_EQ(loop.status.error().http_status, 503);
+    EXPECT_EQ(ended(loop.status.error()), Ended::kUnavailable);
     // What begins now ends as well.
-    EXPECT_EQ(run("function () { for (;;); }").status.error().http_status, 503);
+    EXPECT_EQ(ended(run("function () { for (;;); }").status.error()), Ended::kUnavailable);
     const auto functions = Functions::create({});
     const auto added = functions->add("loop", "function () { for (;;); }");
     ASSERT_TRUE(added.ok());
     json::Arena arena;
     const auto called = functions->call(*added, {}, arena);
     ASSERT_FALSE(called.ok());
-    EXPECT_EQ(called.error().http_status, 503);
+    EXPECT_EQ(ended(called.error()), Ended::kUnavailable);
     ending.reset();
     EXPECT_EQ(value_of("1"), "1");
 }
@@ -144,7 +144,8 @@ TEST(Script, MemoryIsLimited) {
         const RunResult result = run("function () { " + std::string(hog) + " }");
         ASSERT_FALSE(result.status.ok()) << hog;
         const Error& error = result.status.error();
-        EXPECT_THAT(error.http_status, testing::AnyOf(400, 408, 413))
+        EXPECT_THAT(ended(error),
+                    testing::AnyOf(Ended::kBadRequest, Ended::kTimeout, Ended::kTooLarge))
             << hog << ": " << error.message;
     }
     EXPECT_EQ(value_of("1"), "1");
@@ -166,7 +167,7 @@ TEST(Script, NoSingleAllocationIsHuge) {
 
 TEST(Script, AnswerIsBounded) {
     const RunResult result = run("function () { __.response.setBody('x'.repeat(5000000)); }");
-    EXPECT_EQ(result.status.error().http_status, 413);
+    EXPECT_EQ(ended(result.status.error()), Ended::kTooLarge);
 }
 
 }  // namespace

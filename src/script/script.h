@@ -56,7 +56,8 @@ struct RunRequest {
 
 /// How a run ended. What it did to its collection is for the caller to keep or to undo.
 struct RunResult {
-    /// 400 with what was thrown (and its number as sub-status), 408, 413 or 503.
+    /// What was thrown (and its number), or that time or memory was used up, or that the server
+    /// stops.
     Status status;
     std::optional<std::string> request_body;   ///< set by a pre-trigger; JSON text
     std::optional<std::string> response_body;  ///< set by the script; JSON text
@@ -64,9 +65,9 @@ struct RunResult {
 };
 
 /// Answers for a run that goes on beyond its limit and its grace, because it is inside one step of
-/// the language that nothing can interrupt. `status`: how it has ended (408, 503); `log`: as far as
-/// it came. Called on another thread, once; the run's own thread is inside JavaScript meanwhile, or
-/// waits, so that what it has on its stack may be read.
+/// the language that nothing can interrupt. `status`: how it has ended (time, server stops); `log`:
+/// as far as it came. Called on another thread, once; the run's own thread is inside JavaScript
+/// meanwhile, or waits, so that what it has on its stack may be read.
 using StuckHandler = std::function<void(Status status, std::string_view log)>;
 
 /// One JavaScript engine, bound to one thread: of_this_thread() makes it on first use, it lives as
@@ -77,7 +78,7 @@ public:
     virtual ~Runtime() = default;
 
     virtual RunResult run(const RunRequest& request, const Limits& limits) = 0;
-    /// 400 with line and column when the text is no function.
+    /// Code::kScriptSyntax with line and column when the text is no function.
     virtual Status check(std::string_view text, const Limits& limits = {}) = 0;
 
     /// For all that runs on this thread from now on. Empty: whoever is stuck is waited for.
@@ -88,8 +89,8 @@ public:
 };
 
 /// While one exists and `after_ms` have passed since it was made, every run in this process ends
-/// with 503 as soon as it can be interrupted, and one that cannot is given up: a server that stops
-/// does not wait for its scripts.
+/// with Code::kServiceUnavailable as soon as it can be interrupted, and one that cannot is given
+/// up: a server that stops does not wait for its scripts.
 class EndRuns {
 public:
     explicit EndRuns(int64_t after_ms = 0);
@@ -108,7 +109,7 @@ public:
     static std::unique_ptr<Functions> create(const Limits& limits);
     virtual ~Functions() = default;
 
-    /// The number to call it by; 400 when it cannot be compiled.
+    /// The number to call it by; Code::kScriptSyntax when it cannot be compiled.
     virtual Result<size_t> add(std::string_view name, std::string_view text) = 0;
     /// The result lives in `arena`; what JSON cannot express is undefined.
     virtual Result<json::Value> call(size_t function, std::span<const json::Value> arguments,

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/ended_test_support.h"
 #include "script/script_test_support.h"
 
 namespace orrery::script {
@@ -15,6 +16,7 @@ using testing::HasSubstr;
 using testing_support::body_of;
 using testing_support::FakeCollection;
 using testing_support::run;
+using testing_support::said;
 using testing_support::value_of;
 
 TEST(Script, SetsTheBodyFromItsArguments) {
@@ -97,8 +99,8 @@ TEST(Script, ThrownIsTold) {
                 testing::EndsWith("Exception = ReferenceError: undefinedName is not "
                                   "defined\r\nStack trace: @script:2:3"));
     const RunResult numbered = run("function () { throw new Error(404, 'not there'); }");
-    EXPECT_EQ(numbered.status.error().http_status, 400);
-    EXPECT_EQ(numbered.status.error().sub_status, 404);
+    EXPECT_EQ(ended(numbered.status.error()), Ended::kBadRequest);
+    EXPECT_EQ(numbered.status.error().details.number, 404);
     EXPECT_THAT(numbered.status.error().message, HasSubstr("Error: not there"));
     EXPECT_THAT(body_of("async function () { await null; throw new TypeError('later'); }"),
                 HasSubstr("TypeError: later"));
@@ -131,7 +133,7 @@ TEST(Script, OddThingsCanBeThrown) {
           "'x'.repeat(1000000)"}) {
         const RunResult result = run("function () { throw " + std::string(thrown) + "; }");
         ASSERT_FALSE(result.status.ok()) << thrown;
-        EXPECT_EQ(result.status.error().http_status, 400) << thrown;
+        EXPECT_EQ(ended(result.status.error()), Ended::kBadRequest) << thrown;
         EXPECT_THAT(result.status.error().message, HasSubstr("Exception = ")) << thrown;
         EXPECT_LT(result.status.error().message.size(), 10000U) << thrown;
     }
@@ -150,9 +152,7 @@ TEST(Script, ErrorTakesANumber) {
 TEST(Script, SyntaxErrorsHaveAPlace) {
     const auto error = [](std::string_view text) {
         const Status status = Runtime::of_this_thread().check(text);
-        return status.ok()
-                   ? std::string("fine")
-                   : std::to_string(status.error().http_status) + " " + status.error().message;
+        return status.ok() ? std::string("fine") : said(status.error());
     };
     EXPECT_EQ(error("function () { return 1; }"), "fine");
     EXPECT_EQ(error("function f(a, b = 1, ...c) { return a?.b ?? c; } function g() {}"), "fine");

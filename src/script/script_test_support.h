@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ended_test_support.h"
 #include "script/script.h"
 
 namespace orrery::script::testing_support {
@@ -42,12 +43,15 @@ inline RunResult run(std::string_view text, std::string arguments = "[]",
     return Runtime::of_this_thread().run(request, limits);
 }
 
+/// "bad request" and the like, then its text.
+inline std::string said(const Error& error) {
+    return testing::PrintToString(ended(error)) + " " + error.message;
+}
+
 inline std::string body_of(std::string_view text, std::string arguments = "[]",
                            Collection* collection = nullptr) {
     const RunResult result = run(text, std::move(arguments), collection);
-    if (!result.status.ok())
-        return "error " + std::to_string(result.status.error().http_status) + " " +
-               result.status.error().message;
+    if (!result.status.ok()) return "error: " + said(result.status.error());
     return result.response_body.value_or("(none)");
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/ended_test_support.h"
 #include "script/detail/custody.h"
 #include "script/script.h"
 
@@ -47,7 +48,7 @@ public:
 
 /// What a handler was told, and that it came while the run was stuck.
 struct Told {
-    int status = 0;
+    Ended how = Ended::kOk;
     std::string message;
     std::string log;
 };
@@ -61,7 +62,7 @@ std::optional<Told> told_about(const Work& work) {
         Runtime& runtime = Runtime::of_this_thread();
         runtime.on_stuck([&](const Status& status, std::string_view log) {
             EXPECT_FALSE(told);
-            told = Told{status.error().http_status, status.error().message, std::string(log)};
+            told = Told{ended(status), status.error().message, std::string(log)};
         });
         work(runtime);
         EXPECT_EQ(runtime.given_up(), told.has_value());
@@ -134,15 +135,16 @@ TEST(Stuck, AProcedureIsAnsweredForAndLeavesNothing) {
                                  " __.createDocument(__.getSelfLink(), {}); }";
         const RunResult result = runtime.run(request_of(text, &collection), short_limits());
         ASSERT_FALSE(result.status.ok());
-        EXPECT_EQ(result.status.error().http_status, 408);
+        EXPECT_EQ(ended(result.status.error()), Ended::kTimeout);
         // Nothing more is done on this thread.
-        EXPECT_EQ(runtime.run(request_of("function () {}"), {}).status.error().http_status, 408);
-        EXPECT_EQ(runtime.check("function () {}").error().http_status, 408);
+        EXPECT_EQ(ended(runtime.run(request_of("function () {}"), {}).status.error()),
+                  Ended::kTimeout);
+        EXPECT_EQ(ended(runtime.check("function () {}").error()), Ended::kTimeout);
         const auto functions = Functions::create({});
-        EXPECT_EQ(functions->add("f", "function () {}").error().http_status, 408);
+        EXPECT_EQ(ended(functions->add("f", "function () {}").error()), Ended::kTimeout);
     });
     ASSERT_TRUE(told);
-    EXPECT_EQ(told->status, 408);
+    EXPECT_EQ(told->how, Ended::kTimeout);
     EXPECT_THAT(told->message, HasSubstr("100 ms"));
     EXPECT_EQ(told->log, "so far");
     EXPECT_EQ(collection.calls, 0);
@@ -155,10 +157,8 @@ TEST(Stuck, WhatTheScriptCatchesOrReturnsChangesNothing) {
         CountingCollection collection;
         const auto told = told_about([&](Runtime& runtime) {
             const std::string text = "function () { " + body + " }";
-            EXPECT_EQ(runtime.run(request_of(text, &collection), short_limits())
-                          .status.error()
-                          .http_status,
-                      408);
+            EXPECT_EQ(ended(runtime.run(request_of(text, &collection), short_limits()).status),
+                      Ended::kTimeout);
         });
         EXPECT_TRUE(told) << body;
         EXPECT_EQ(collection.calls, 0) << body;
@@ -175,11 +175,11 @@ TEST(Stuck, AFunctionOfAQueryIsGivenUp) {
         json::Arena arena;
         const auto result = functions->call(*slow, {}, arena);
         ASSERT_FALSE(result.ok());
-        EXPECT_EQ(result.error().http_status, 408);
-        EXPECT_EQ(functions->call(*fast, {}, arena).error().http_status, 408);
+        EXPECT_EQ(ended(result.error()), Ended::kTimeout);
+        EXPECT_EQ(ended(functions->call(*fast, {}, arena).error()), Ended::kTimeout);
     });
     ASSERT_TRUE(told);
-    EXPECT_EQ(told->status, 408);
+    EXPECT_EQ(told->how, Ended::kTimeout);
 }
 
 /// Asks for a function as a query would, in the middle of a procedure.
@@ -204,11 +204,11 @@ TEST(Stuck, AFunctionInsideAProcedureEndsBoth) {
                        &collection),
             short_limits());
         ASSERT_FALSE(result.status.ok());
-        EXPECT_EQ(result.status.error().http_status, 408);
+        EXPECT_EQ(ended(result.status.error()), Ended::kTimeout);
         EXPECT_FALSE(result.response_body);
     });
     ASSERT_TRUE(told);
-    EXPECT_EQ(told->status, 408);
+    EXPECT_EQ(told->how, Ended::kTimeout);
     EXPECT_FALSE(collection.status.ok());
 }
 
@@ -221,8 +221,8 @@ TEST(Stuck, WhatCanBeInterruptedIsNotGivenUp) {
         CountingCollection collection;
         const auto told = told_about([&](Runtime& runtime) {
             const std::string text = "function () { " + std::string(body) + " }";
-            EXPECT_EQ(runtime.run(request_of(text, &collection), limits).status.error().http_status,
-                      408);
+            EXPECT_EQ(ended(runtime.run(request_of(text, &collection), limits).status.error()),
+                      Ended::kTimeout);
             // The thread is as good as before.
             EXPECT_TRUE(runtime.run(request_of("function () {}"), {}).status.ok());
         });
@@ -247,7 +247,7 @@ TEST(Stuck, TheServersOwnWorkIsNotGivenUp) {
         const RunResult result = runtime.run(
             request_of("function () { __.createDocument(__.getSelfLink(), {}); }", &collection),
             limits);
-        EXPECT_EQ(result.status.error().http_status, 408);
+        EXPECT_EQ(ended(result.status.error()), Ended::kTimeout);
     });
     EXPECT_FALSE(told);
 }
@@ -265,7 +265,7 @@ TEST(Stuck, AServerThatStopsGivesUpAtOnce) {
     });
     ending.reset();
     ASSERT_TRUE(told);
-    EXPECT_EQ(told->status, 503);
+    EXPECT_EQ(told->how, Ended::kUnavailable);
     EXPECT_THAT(told->message, HasSubstr("stopping"));
 }
 
@@ -273,7 +273,8 @@ TEST(Stuck, WithoutAHandlerItIsWaitedFor) {
     std::thread([] {
         Runtime& runtime = Runtime::of_this_thread();
         const std::string text = "function () { " + std::string(kSlow) + " }";
-        EXPECT_EQ(runtime.run(request_of(text), short_limits()).status.error().http_status, 408);
+        EXPECT_EQ(ended(runtime.run(request_of(text), short_limits()).status.error()),
+                  Ended::kTimeout);
         EXPECT_FALSE(runtime.given_up());
         EXPECT_TRUE(runtime.run(request_of("function () {}"), {}).status.ok());
     }).join();

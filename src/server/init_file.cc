@@ -13,8 +13,6 @@
 namespace orrery::server {
 namespace {
 
-constexpr int kConflict = 409;
-
 /// The object without the members that belong to the file format, not to the resource.
 json::Value without(const json::Value& object, std::initializer_list<std::string_view> names,
                     json::Arena& arena) {
@@ -71,7 +69,7 @@ Status create_item(engine::Engine& engine, const catalog::ContainerPtr& containe
                        done.set_value(answer.result.results.front().status.clone());
                    });
     Status status = done.get_future().get();
-    if (status.ok() || status.error().http_status == kConflict) return {};
+    if (status.ok() || errors::is_duplicate(status.error().code)) return {};
     return Status(
         errors::bad_request(where + ", item '" + incoming.id + "': " + status.error().message));
 }
@@ -79,7 +77,7 @@ Status create_item(engine::Engine& engine, const catalog::ContainerPtr& containe
 /// Ok when the resource was made now or was there before.
 template <typename T>
 Status made_or_there(const Result<T>& result, const std::string& where) {
-    if (result.ok() || result.error().http_status == kConflict) return {};
+    if (result.ok() || errors::is_duplicate(result.error().code)) return {};
     return Status(errors::bad_request(where + ": " + result.error().message));
 }
 

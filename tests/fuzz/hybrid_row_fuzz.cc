@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/crc32.h"
 #include "base/encoding.h"
+#include "base/errors.h"
 #include "heads/rest/hybrid_row.h"
 #include "heads/rest/hybrid_row_test_support.h"
 
@@ -24,7 +25,7 @@ constexpr size_t kOperationsMax = 8;
 void check(std::string_view body) {
     const auto read = read_operations(body, kOperationsMax);
     if (!read.ok()) {
-        CHECK(read.error().http_status == 400 && !read.error().message.empty());
+        CHECK(errors::is_bad_request(read.error().code) && !read.error().message.empty());
         return;
     }
     CHECK(read->size() <= kOperationsMax);

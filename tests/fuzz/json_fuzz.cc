@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "json/document.h"
 #include "json/item.h"
 #include "json/order.h"
@@ -47,7 +48,7 @@ void check_item(std::string_view input, const Result<Value>& parsed, Arena& aren
     Balance incoming;
     const auto item = read_item(input, {&paths}, &incoming);
     if (!parsed.ok()) {
-        CHECK(!item.ok() && item.error().http_status == 400);
+        CHECK(!item.ok() && errors::is_bad_request(item.error().code));
         return;
     }
     const Value id = parsed->member("id");

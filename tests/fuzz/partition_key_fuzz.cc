@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/encoding.h"
+#include "base/errors.h"
 #include "json/parse.h"
 #include "partition/partition_key.h"
 
@@ -29,7 +30,7 @@ void fuzz_header(std::string_view input) {
     json::Arena arena;
     auto components = parse_partition_key_header(input, arena);
     if (!components.ok()) {
-        CHECK(components.error().http_status == 400);
+        CHECK(errors::is_bad_request(components.error().code));
         return;
     }
     const std::string text = partition_key_json(*components);
@@ -56,7 +57,7 @@ void fuzz_definition(std::string_view input) {
     if (!value.ok()) return;
     auto definition = parse_partition_key_definition(*value);
     if (!definition.ok()) {
-        CHECK(definition.error().http_status == 400);
+        CHECK(errors::is_bad_request(definition.error().code));
         return;
     }
     const std::string text = partition_key_definition_json(*definition);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "json/order.h"
 #include "json/parse.h"
 #include "json/patch.h"
@@ -26,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!item.ok() || !body.ok()) return 0;
     const auto patch = parse_patch(*body, arena);
     if (!patch.ok()) {
-        CHECK(patch.error().http_status == 400);
+        CHECK(errors::is_bad_request(patch.error().code));
         return 0;
     }
     const std::vector<MemberPath> key = {{"pk"}, {"a", "b"}};
@@ -34,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto result = apply_patch(*item, *patch, key, arena);
     CHECK(to_text(*item) == before);
     if (!result.ok()) {
-        CHECK(result.error().http_status == 400);
+        CHECK(errors::is_bad_request(result.error().code));
         return 0;
     }
     for (const char* name : {"id", "_rid", "_self", "_etag", "_ts", "_attachments", "_lsn", "pk"})

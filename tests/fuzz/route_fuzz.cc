@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/encoding.h"
+#include "base/errors.h"
 #include "heads/rest/authorization_token.h"
 #include "heads/rest/route.h"
 
@@ -43,8 +44,9 @@ size_t ids_of(ResourceType type) {
 void check_route(std::string_view target) {
     const auto route = parse_route(target);
     if (!route.ok()) {
-        const int status = route.error().http_status;
-        CHECK((status == 400 || status == 404) && !route.error().message.empty());
+        const Code code = route.error().code;
+        CHECK(errors::is_bad_request(code) || errors::is_absence(code));
+        CHECK(!route.error().message.empty());
         return;
     }
     // What stands behind /_orrery is as long as it likes.

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/errors.h"
 #include "cli/completion.h"
 #include "cli/detail/commands_state.h"
 #include "cli/interrupt.h"
@@ -74,10 +75,8 @@ namespace {
 Result<char> delimiter_of(const std::string& text) {
     if (text == "\\t") return '\t';
     if (text.size() == 1 && text[0] != '"' && text[0] != '\n' && text[0] != '\r') return text[0];
-    Error error;
-    error.message =
-        fmt::format("--delimiter '{}' is not one character (\\t for a tab; not a quote).", text);
-    return error;
+    return errors::bad_request(
+        fmt::format("--delimiter '{}' is not one character (\\t for a tab; not a quote).", text));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "heads/rest/answers.h"
 #include "heads/rest/authorization_token.h"
 #include "heads/rest/rest_test_support.h"
 
@@ -44,7 +45,7 @@ protected:
         return server_.signature(method, type, link, kDate, key);
     }
     static int status(const Result<Principal>& result) {
-        return result.ok() ? 200 : result.error().http_status;
+        return result.ok() ? 200 : status_of(result.error());
     }
 
     TestServer server_{kDateSeconds};
@@ -168,7 +169,7 @@ TEST_F(AuthenticationTest, MissingAndMalformedHeaders) {
 
 TEST_F(AuthenticationTest, RefusalShowsThePayload) {
     const auto result = with_signature("GET", "/dbs/d", "AAAA");
-    EXPECT_EQ(result.error().form, ErrorForm::kGateway);
+    EXPECT_EQ(answer_to(result.error()).form, BodyForm::kGateway);
     EXPECT_THAT(result.error().message,
                 HasSubstr("The following payload was used: 'get\\ndbs\\ndbs/d\\nthu, 27 apr 2017 "
                           "00:51:12 gmt\\n\\n'"));

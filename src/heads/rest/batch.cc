@@ -65,8 +65,7 @@ void run_atomic(const CallPtr& call, BatchForm form, std::vector<BatchItem> item
         answer.operations = outcome.result.results;
         if (call->bill && !outcome.refused) explain_operations(*call, outcome.result.results);
         if (const Status& first = outcome.result.results.front().status;
-            !first.ok() && (outcome.refused ||
-                            first.error().sub_status == errors::sub_status::kBatchResponseTooLarge))
+            !first.ok() && (outcome.refused || first.error().code == Code::kBatchResponseTooLarge))
             return reply_error(call, first.error(), answer);
         BatchAnswer body(*call, form);
         for (size_t i = 0; i < outcome.result.results.size(); ++i)
@@ -105,7 +104,7 @@ std::vector<engine::RangeCharge> charges_by_range(const BulkRun& run,
     std::map<uint32_t, meter::Charge> sums;
     for (size_t i = 0; i < places.size(); ++i) {
         const Status& status = run.results[i].status;
-        const bool paid = status.ok() || status.error().http_status != 429;
+        const bool paid = status.ok() || !errors::is_rate_limit(status.error().code);
         if (places[i].range != engine::RequestRecord::kNoRange)
             sums[places[i].range] += paid ? places[i].charge : meter::Charge();
     }
@@ -202,7 +201,7 @@ void run_bulk(const CallPtr& call, BatchForm form, std::vector<BatchItem> items,
     for (size_t i = 0; i < count; ++i) {
         auto epk = bulk_epk(*call, run->items[i], served);
         if (!epk.ok()) {
-            run->charges[i] = meter::failure(epk.error().http_status, epk.error().sub_status);
+            run->charges[i] = meter::failure(epk.error().code);
             run->results[i].status = std::move(epk).take_status();
             finish_one(run);
             continue;

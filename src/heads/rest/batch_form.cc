@@ -209,8 +209,8 @@ double shown_charge(meter::Charge charge) {
     return value;
 }
 
-int status_of(const partition::OperationResult& result) {
-    if (!result.status.ok()) return result.status.error().http_status;
+int result_status(const partition::OperationResult& result) {
+    if (!result.status.ok()) return status_of(result.status.error());
     if (result.not_modified) return 304;
     if (!result.has_item) return 204;
     return result.created ? 201 : 200;
@@ -245,9 +245,10 @@ std::string_view BatchAnswer::content_type() const {
 
 void BatchAnswer::add(const partition::OperationResult& result, meter::Charge charge,
                       bool minimal) {
-    const int status = status_of(result);
-    const int sub_status = result.status.ok() ? 0 : result.status.error().sub_status;
-    const int64_t retry_after = result.status.ok() ? 0 : result.status.error().retry_after_ms;
+    const int status = result_status(result);
+    const int sub_status = result.status.ok() ? 0 : sub_status_of(result.status.error());
+    const int64_t retry_after =
+        result.status.ok() ? 0 : result.status.error().details.retry_after_ms;
     const std::string etag = result.etag.empty() ? std::string() : "\"" + result.etag + "\"";
     std::string body;
     if (result.status.ok() && result.has_item && !minimal)
@@ -275,7 +276,7 @@ void BatchAnswer::add(const partition::OperationResult& result, meter::Charge ch
     if (!body.empty()) out_ += ",\"resourceBody\":" + body;
     if (!result.status.ok()) {
         out_ += ",\"message\":";
-        json::write_string(out_, result.status.error().message);
+        json::write_string(out_, answer_to(result.status.error()).message);
     }
     out_ += "}";
 }

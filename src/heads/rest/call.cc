@@ -104,22 +104,21 @@ Status read_terms(Call& call) {
         else if (equals_ignore_case(text, "Low"))
             call.terms.traffic.priority = meter::Priority::kLow;
         else
-            return Status(
-                errors::bad_header(header_text(HeaderName::kPriorityLevel), text, "High or Low"));
+            return Status(bad_header(header_text(HeaderName::kPriorityLevel), text, "High or Low"));
     }
     if (const auto text = call.headers[HeaderName::kThroughputBucket]; !text.empty()) {
         if (text.size() != 1 || text[0] < '1' || text[0] > '5')
-            return Status(errors::bad_header(header_text(HeaderName::kThroughputBucket), text,
-                                             "a number from 1 to 5"));
+            return Status(bad_header(header_text(HeaderName::kThroughputBucket), text,
+                                     "a number from 1 to 5"));
         call.terms.traffic.bucket = static_cast<uint8_t>(text[0] - '0');
     }
     auto level = settings.consistency;
     if (const auto text = call.headers[HeaderName::kConsistencyLevel]; !text.empty()) {
         const auto asked = engine::parse_consistency(text);
         if (!asked)
-            return Status(errors::bad_header(
-                "x-ms-consistency-level", text,
-                "Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual"));
+            return Status(
+                bad_header("x-ms-consistency-level", text,
+                           "Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual"));
         if (*asked < level)
             return Status(errors::bad_request("The consistency level '" + std::string(text) +
                                               "' is stronger than the account's level '" +
@@ -131,10 +130,6 @@ Status read_terms(Call& call) {
     TRY(const bool explained, call.headers.boolean(HeaderName::kExplainCharge));
     if (explained) call.bill = std::make_unique<meter::Bill>();
     return {};
-}
-
-std::string_view server_name() {
-    return "orrery/0.1.0";
 }
 
 void reply(const CallPtr& call, const Answer& answer, std::string body) {
@@ -193,52 +188,19 @@ void reply_prepared(const CallPtr& call, const Answer& given) {
     net::HttpExchange::send(std::move(call->exchange));
 }
 
-std::string error_body(const Error& error, std::string_view activity_id, std::string_view target) {
-    // Messages may quote header values, which are bytes of any kind; a JSON body is UTF-8.
-    if (!is_valid_utf8(error.message)) {
-        Error clean = error;
-        for (char& c : clean.message)
-            if (static_cast<unsigned char>(c) >= 0x80) c = '?';
-        return error_body(clean, activity_id, target);
-    }
-    std::string message;
-    switch (error.form) {
-        case ErrorForm::kNested:
-            message = "Message: {\"Errors\":[";
-            json::write_string(message, error.message);
-            message += "]}\r\nActivityId: ";
-            append(message, {activity_id, ", Request URI: ", target,
-                             ", RequestStats: , SDK: ", server_name()});
-            break;
-        case ErrorForm::kQuery:
-            append(message, {"Message: ", error.message, "\r\nActivityId: ", activity_id, ", ",
-                             server_name()});
-            break;
-        case ErrorForm::kGateway:
-            append(message, {error.message, "\r\nActivityId: ", activity_id, ", ", server_name()});
-            break;
-    }
-    std::string body = "{\"code\":";
-    json::write_string(body, errors::code_name(error.http_status));
-    body += ",\"message\":";
-    json::write_string(body, message);
-    if (!error.additional_info.empty()) {
-        body += ",\"additionalErrorInfo\":";
-        json::write_string(body, error.additional_info);
-    }
-    body += "}";
-    return body;
-}
-
 void reply_error(const CallPtr& call, const Error& error) {
     Answer answer;
-    answer.charge = meter::failure(error.http_status, error.sub_status);
+    answer.charge = meter::failure(error.code);
     reply_error(call, error, answer);
 }
 
 void reply_error(const CallPtr& call, const Error& error, const Answer& given) {
+    reply_error(call, answer_to(error), given);
+}
+
+void reply_error(const CallPtr& call, const ErrorAnswer& error, const Answer& given) {
     Answer answer = given;
-    answer.status = error.http_status;
+    answer.status = error.status;
     auto& response = call->response();
     if (error.sub_status != 0)
         response.add_header("x-ms-substatus", static_cast<int64_t>(error.sub_status));

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/observer.h"
 #include "engine/principal.h"
+#include "heads/rest/answers.h"
 #include "heads/rest/request_headers.h"
 #include "heads/rest/route.h"
 #include "lab/lab.h"
@@ -89,12 +90,10 @@ void reply(const CallPtr& call, const Answer& answer, std::string body);
 void reply_prepared(const CallPtr& call, const Answer& answer);
 
 /// Sends an error body. `charge`: what the refusal costs; by default what meter says for its
-/// status.
+/// code.
 void reply_error(const CallPtr& call, const Error& error);
 void reply_error(const CallPtr& call, const Error& error, const Answer& answer);
-
-/// The JSON of an error, as every SDK expects it.
-std::string error_body(const Error& error, std::string_view activity_id, std::string_view target);
+void reply_error(const CallPtr& call, const ErrorAnswer& error, const Answer& answer);
 
 /// What comes before and behind the elements in {"_rid":"…","<array_name>":[…],"_count":n}.
 std::string feed_front(std::string_view parent_rid, std::string_view array_name);
@@ -102,8 +101,5 @@ std::string feed_back(size_t count);
 /// The whole.
 std::string feed_body(std::string_view parent_rid, std::string_view array_name,
                       const std::vector<std::string>& resources);
-
-/// "version name" of this server in error texts.
-std::string_view server_name();
 
 }  // namespace orrery::rest

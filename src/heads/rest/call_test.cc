@@ -5,92 +5,14 @@
 
 #include "base/errors.h"
 #include "heads/rest/rest_test_support.h"
-#include "json/parse.h"
 
 namespace orrery::rest {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 using testing_support::FakeExchange;
 using testing_support::Reply;
 using testing_support::TestServer;
-
-TEST(ErrorBodyTest, OrdinaryErrorsNestTheirText) {
-    EXPECT_EQ(
-        error_body(errors::conflict(), "2f1c", "/dbs/d/colls/c/docs"),
-        R"({"code":"Conflict","message":"Message: {\"Errors\":[\"Resource with specified id or name already )"
-        R"(exists.\"]}\r\nActivityId: 2f1c, Request URI: /dbs/d/colls/c/docs, RequestStats: , SDK: )" +
-            std::string(server_name()) + "\"}");
-}
-
-TEST(ErrorBodyTest, TooLargeIsWhatTheBulkClientsLookFor) {
-    EXPECT_THAT(
-        error_body(errors::entity_too_large(1), "a", "/"),
-        HasSubstr(R"("message":"Message: {\"Errors\":[\"Request size is too large\"]}\r\n)"));
-}
-
-TEST(ErrorBodyTest, GatewayErrorsArePlain) {
-    EXPECT_EQ(
-        error_body(errors::not_found(), "2f1c", "/x"),
-        R"({"code":"NotFound","message":"Entity with the specified id does not exist in the system.\r\n)"
-        R"(ActivityId: 2f1c, )" +
-            std::string(server_name()) + "\"}");
-}
-
-TEST(ErrorBodyTest, QueryErrorsKeepTheirJson) {
-    EXPECT_EQ(
-        error_body(errors::query_compile(R"({"errors":[{"severity":"Error","code":"SC1001"}]})"),
-                   "2f1c", "/x"),
-        R"({"code":"BadRequest","message":"Message: {\"errors\":[{\"severity\":\"Error\",\"code\":\"SC1001\"}]})"
-        R"(\r\nActivityId: 2f1c, )" +
-            std::string(server_name()) + "\"}");
-}
-
-/// Tools cut the text between "Message: " and the line break and parse it.
-TEST(ErrorBodyTest, NestedTextIsOneJsonTextWhateverItQuotes) {
-    for (const std::string text :
-         {"plain", "quote \" backslash \\ newline \n tab \t", "bell \a", "é 😀",
-          "bytes \xFF\xC3 end", "Message: {\"Errors\":[]}\r\nActivityId: x"}) {
-        const std::string body = error_body(errors::bad_request(text), "2f1c", "/dbs");
-        json::Arena arena;
-        const auto parsed = json::parse(body, arena);
-        ASSERT_TRUE(parsed.ok()) << body;
-        const std::string message(parsed->member("message").as_string());
-        ASSERT_THAT(message, StartsWith("Message: "));
-        const size_t end = message.find("\r\nActivityId");
-        const std::string nested = message.substr(9, end - 9);
-        const auto inner = json::parse(nested, arena);
-        ASSERT_TRUE(inner.ok()) << nested;
-        EXPECT_EQ(inner->member("Errors").elements().size(), 1u);
-        EXPECT_THAT(nested, Not(HasSubstr("\n")));
-    }
-}
-
-TEST(ErrorBodyTest, AdditionalInfo) {
-    Error error = errors::bad_request("x");
-    error.additional_info = R"({"a":1})";
-    EXPECT_THAT(error_body(error, "a", "/"), HasSubstr(R"(,"additionalErrorInfo":"{\"a\":1}"})"));
-}
-
-TEST(ErrorBodyTest, EveryStatusHasItsName) {
-    const std::vector<std::pair<int, std::string_view>> names = {
-        {400, "BadRequest"},         {401, "Unauthorized"},
-        {403, "Forbidden"},          {404, "NotFound"},
-        {405, "MethodNotAllowed"},   {408, "RequestTimeout"},
-        {409, "Conflict"},           {410, "Gone"},
-        {412, "PreconditionFailed"}, {413, "RequestEntityTooLarge"},
-        {424, "FailedDependency"},   {429, "TooManyRequests"},
-        {449, "RetryWith"},          {500, "InternalServerError"},
-        {503, "ServiceUnavailable"}};
-    for (const auto& [status, name] : names) {
-        Error error = errors::bad_request("x");
-        error.http_status = status;
-        EXPECT_THAT(error_body(error, "a", "/"),
-                    StartsWith("{\"code\":\"" + std::string(name) + "\","));
-    }
-}
 
 TEST(FeedBodyTest, Shape) {
     EXPECT_EQ(feed_body("AAA=", "Documents", {}), R"({"_rid":"AAA=","Documents":[],"_count":0})");

@@ -24,11 +24,10 @@ Result<bool> wants_all_versions(const Call& call) {
     const auto mode = call.headers[HeaderName::kAIm];
     const bool all_versions = equals_ignore_case(mode, "Full-Fidelity Feed");
     if (!all_versions && !equals_ignore_case(mode, "Incremental Feed"))
-        return errors::bad_header("A-IM", mode, "'Incremental Feed' or 'Full-Fidelity Feed'");
+        return bad_header("A-IM", mode, "'Incremental Feed' or 'Full-Fidelity Feed'");
     const auto format = call.headers[HeaderName::kChangeFeedFormat];
     if (!format.empty() && format != kSeparateMetadata)
-        return errors::bad_header(header_text(HeaderName::kChangeFeedFormat), format,
-                                  kSeparateMetadata);
+        return bad_header(header_text(HeaderName::kChangeFeedFormat), format, kSeparateMetadata);
     return all_versions;
 }
 
@@ -43,8 +42,8 @@ Result<std::string> position_of(const Call& call) {
             "the change feed. Send one of them.");
     const auto given = etag.empty() ? token : etag;
     if (!given.empty() && unquoted(given).empty())
-        return errors::bad_header(etag.empty() ? "x-ms-continuation" : "If-None-Match", given,
-                                  "'*' or the etag of an answer of the change feed");
+        return bad_header(etag.empty() ? "x-ms-continuation" : "If-None-Match", given,
+                          "'*' or the etag of an answer of the change feed");
     return std::string(unquoted(given));
 }
 
@@ -55,8 +54,8 @@ Result<ChangeFeedRequest> read_request(const Call& call) {
     if (const auto since = call.headers[HeaderName::kIfModifiedSince]; !since.empty()) {
         request.newer_than = parse_http_date(since);
         if (!request.newer_than)
-            return errors::bad_header("If-Modified-Since", since,
-                                      "a date like 'Thu, 27 Apr 2017 00:51:12 GMT'");
+            return bad_header("If-Modified-Since", since,
+                              "a date like 'Thu, 27 Apr 2017 00:51:12 GMT'");
     }
     if (request.continuation == "*") {
         if (request.newer_than)

@@ -62,8 +62,7 @@ void handle_encryption_keys(const CallPtr& call) {
     const auto method = call->request().method;
     const bool known =
         call->route.feed ? method == "GET" || method == "POST" : is_read(*call) || method == "PUT";
-    if (!known)
-        return reply_error(call, errors::method_not_allowed(method, "client encryption keys"));
+    if (!known) return reply_error(call, method_not_allowed(method, "client encryption keys"));
     const bool read = is_read(*call) || is_query(*call);
     if (const Status allowed =
             authorize(call->principal, read ? Access::kMetadataRead : Access::kMetadataWrite, {});

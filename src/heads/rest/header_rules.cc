@@ -32,12 +32,11 @@ Status check_values(const Call& call) {
     if (const auto mode = headers[HeaderName::kAIm];
         !mode.empty() && !equals_ignore_case(mode, "Incremental Feed") &&
         !equals_ignore_case(mode, "Full-Fidelity Feed"))
-        return Status(
-            errors::bad_header("A-IM", mode, "'Incremental Feed' or 'Full-Fidelity Feed'"));
+        return Status(bad_header("A-IM", mode, "'Incremental Feed' or 'Full-Fidelity Feed'"));
     if (const auto type = headers[HeaderName::kReadKeyType];
         !type.empty() && !equals_ignore_case(type, "EffectivePartitionKeyRange"))
-        return Status(errors::bad_header(header_text(HeaderName::kReadKeyType), type,
-                                         "EffectivePartitionKeyRange"));
+        return Status(
+            bad_header(header_text(HeaderName::kReadKeyType), type, "EffectivePartitionKeyRange"));
     for (const auto name : {HeaderName::kStartEpk, HeaderName::kEndEpk})
         TRY_STATUS(epk_of(headers, name).status().clone());
     return {};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "heads/rest/answers.h"
 #include "heads/rest/hybrid_row_test_support.h"
 
 namespace orrery::rest::hybrid_row {
@@ -16,7 +17,7 @@ constexpr size_t kMax = 100;
 void expect_refused(const std::string& body, std::string_view why) {
     const auto read = read_operations(body, kMax);
     ASSERT_FALSE(read.ok()) << why;
-    EXPECT_EQ(read.error().http_status, 400);
+    EXPECT_EQ(status_of(read.error()), 400);
     EXPECT_THAT(read.error().message, HasSubstr(std::string(why)));
 }
 

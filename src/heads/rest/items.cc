@@ -20,10 +20,8 @@ Status check_content_type(const Call& call) {
     const auto header = call.headers[HeaderName::kContentType];
     const auto type = to_lower_ascii(header.substr(0, header.find(';')));
     if (type.empty() || type.ends_with("/json") || type.ends_with("+json")) return {};
-    Error error = errors::bad_request("The content type '" + std::string(header) +
-                                      "' is not accepted here. Send JSON as 'application/json'.");
-    error.http_status = 415;
-    return Status(std::move(error));
+    return Status(unsupported_media("The content type '" + std::string(header) +
+                                    "' is not accepted here. Send JSON as 'application/json'."));
 }
 
 /// `body`: instead of the item; null: the item.
@@ -214,7 +212,7 @@ void one_item(const CallPtr& call) {
     const auto method = call->request().method;
     if (method != "GET" && method != "HEAD" && method != "PUT" && method != "PATCH" &&
         method != "DELETE")
-        return reply_error(call, errors::method_not_allowed(method, "an item"));
+        return reply_error(call, method_not_allowed(method, "an item"));
     auto key = point_key(*call);
     if (!key.ok()) return reply_error(call, key.error());
     if (const Status status = check_range_id(*call, key->epk); !status.ok())
@@ -295,8 +293,7 @@ void handle_items(const CallPtr& call) {
         if (call->headers.has(HeaderName::kAIm)) return handle_change_feed(call);
         return read_feed(call);
     }
-    if (method != "POST")
-        return reply_error(call, errors::method_not_allowed(method, "the item feed"));
+    if (method != "POST") return reply_error(call, method_not_allowed(method, "the item feed"));
     const auto plan = call->headers.boolean(HeaderName::kIsQueryPlan);
     const auto batch = call->headers.boolean(HeaderName::kIsBatch);
     if (!plan.ok()) return reply_error(call, plan.error());
@@ -311,8 +308,7 @@ void handle_partition_key_delete(const CallPtr& call) {
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
     if (call->request().method != "POST")
-        return reply_error(
-            call, errors::method_not_allowed(call->request().method, "partitionkeydelete"));
+        return reply_error(call, method_not_allowed(call->request().method, "partitionkeydelete"));
     if (const Status status = check_container_headers(*call); !status.ok())
         return reply_error(call, status.error());
     auto key = point_key(*call);

@@ -107,9 +107,8 @@ std::vector<QueriedResource> collect_all(const List& list, const Json& json) {
 Status refuse_upsert(const Call& call) {
     TRY(const bool upsert, call.headers.boolean(HeaderName::kIsUpsert));
     if (upsert)
-        return Status(
-            errors::bad_header(header_text(HeaderName::kIsUpsert), "true",
-                               "no upsert: databases and containers are created or replaced"));
+        return Status(bad_header(header_text(HeaderName::kIsUpsert), "true",
+                                 "no upsert: databases and containers are created or replaced"));
     return {};
 }
 
@@ -165,7 +164,7 @@ Status refuse_throughput_on_replace(const Call& call) {
          {std::pair{HeaderName::kOfferThroughput, "x-ms-offer-throughput"},
           std::pair{HeaderName::kAutopilotSettings, "x-ms-cosmos-offer-autopilot-settings"}})
         if (const auto value = call.headers[name]; !value.empty())
-            return Status(errors::bad_header(
+            return Status(bad_header(
                 text, value,
                 "no throughput on the replace of a container: replace its offer, /offers/{rid}"));
     return {};
@@ -175,7 +174,7 @@ Status refuse_throughput_on_replace(const Call& call) {
 
 void handle_account(const CallPtr& call) {
     if (!is_read(*call))
-        return reply_error(call, errors::method_not_allowed(call->request().method, "the account"));
+        return reply_error(call, method_not_allowed(call->request().method, "the account"));
     const auto host = call->headers[HeaderName::kHost];
     if (host.empty())
         return reply_error(
@@ -216,7 +215,7 @@ void handle_databases(const CallPtr& call) {
     if (call->route.feed) {
         if (method == "GET") return list_databases(call);
         if (method != "POST")
-            return reply_error(call, errors::method_not_allowed(method, "the database feed"));
+            return reply_error(call, method_not_allowed(method, "the database feed"));
         if (!is_query(*call)) return create_database(call);
         return on_worker(call, [call]() -> Status {
             const auto& catalog = call->engine.catalog();
@@ -242,7 +241,7 @@ void handle_databases(const CallPtr& call) {
             return {};
         });
     }
-    reply_error(call, errors::method_not_allowed(method, "a database"));
+    reply_error(call, method_not_allowed(method, "a database"));
 }
 
 void handle_containers(const CallPtr& call) {
@@ -255,7 +254,7 @@ void handle_containers(const CallPtr& call) {
             return reply_error(call, allowed.error());
         if (method == "GET") return list_containers(call);
         if (method != "POST")
-            return reply_error(call, errors::method_not_allowed(method, "the container feed"));
+            return reply_error(call, method_not_allowed(method, "the container feed"));
         if (!query) return create_container(call);
         return on_worker(call, [call]() -> Status {
             TRY(const auto database, find_database(*call));
@@ -296,13 +295,13 @@ void handle_containers(const CallPtr& call) {
             return {};
         });
     }
-    reply_error(call, errors::method_not_allowed(method, "a container"));
+    reply_error(call, method_not_allowed(method, "a container"));
 }
 
 void handle_ranges(const CallPtr& call) {
     const auto method = call->request().method;
     if (method != "GET" || !call->route.feed)
-        return reply_error(call, errors::method_not_allowed(method, "partition key ranges"));
+        return reply_error(call, method_not_allowed(method, "partition key ranges"));
     const auto container = find_container(*call);
     if (!container.ok()) return reply_error(call, container.error());
     if (const Status allowed =
@@ -315,7 +314,7 @@ void handle_ranges(const CallPtr& call) {
     uint64_t known = 0;  // all
     if (const auto mode = call->headers[HeaderName::kAIm]; !mode.empty()) {
         if (!equals_ignore_case(mode, "Incremental Feed"))
-            return reply_error(call, errors::bad_header("A-IM", mode, "Incremental Feed"));
+            return reply_error(call, bad_header("A-IM", mode, "Incremental Feed"));
         const auto etag = unquoted(call->headers[HeaderName::kIfNoneMatch]);
         if (etag == answer.etag) {
             answer.status = 304;
@@ -350,7 +349,7 @@ void handle_conflicts(const CallPtr& call) {
     }
     if (!call->route.feed && (method == "GET" || method == "DELETE"))
         return reply_error(call, errors::not_found());
-    reply_error(call, errors::method_not_allowed(method, "conflicts"));
+    reply_error(call, method_not_allowed(method, "conflicts"));
 }
 
 }  // namespace orrery::rest

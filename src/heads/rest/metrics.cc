@@ -63,7 +63,7 @@ std::optional<std::string> target_parameter(std::string_view target, std::string
 
 void handle_prometheus(const CallPtr& call, bool open) {
     if (!is_read(*call))
-        return reply_error(call, errors::method_not_allowed(call->request().method, "/metrics"));
+        return reply_error(call, method_not_allowed(call->request().method, "/metrics"));
     if (!open && !bears_account_key(*call))
         return reply_error(
             call,

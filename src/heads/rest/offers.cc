@@ -113,16 +113,16 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
         int64_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error != std::errc() || end != text.data() + text.size())
-            return errors::bad_header("x-ms-offer-throughput", text,
-                                      "an integer of Request Units per second");
+            return bad_header("x-ms-offer-throughput", text,
+                              "an integer of Request Units per second");
         request.manual = value;
     }
     if (const auto text = call.headers[HeaderName::kAutopilotSettings]; !text.empty()) {
         json::Arena arena;
         const auto settings = json::parse(text, arena);
         if (!settings.ok() || !settings->member("maxThroughput").is_int64())
-            return errors::bad_header("x-ms-cosmos-offer-autopilot-settings", text,
-                                      R"(a JSON object such as {"maxThroughput":4000})");
+            return bad_header("x-ms-cosmos-offer-autopilot-settings", text,
+                              R"(a JSON object such as {"maxThroughput":4000})");
         TRY(const auto read,
             catalog::read_autoscale_settings(*settings, "x-ms-cosmos-offer-autopilot-settings"));
         request.autoscale_max = read.max;
@@ -151,12 +151,12 @@ void handle_offers(const CallPtr& call) {
         return reply_error(call, offers.error());
     if (call->route.feed) {
         if (method != "GET" && !is_query(*call))
-            return reply_error(call, errors::method_not_allowed(method, "the offer feed"));
+            return reply_error(call, method_not_allowed(method, "the offer feed"));
         return on_worker(
             call, [call] { return is_query(*call) ? query_offers(call) : list_offers(call); });
     }
     if (method == "PUT") return replace_offer(call);
-    if (!is_read(*call)) return reply_error(call, errors::method_not_allowed(method, "an offer"));
+    if (!is_read(*call)) return reply_error(call, method_not_allowed(method, "an offer"));
     const auto offer = call->engine.catalog().find_offer(call->route.last_id());
     if (offer == nullptr)
         return reply_error(call, errors::resource_not_found("The offer '" + call->route.last_id() +

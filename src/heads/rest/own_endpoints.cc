@@ -54,8 +54,8 @@ Result<catalog::ContainerPtr> named_container(const Call& call) {
 
 void reply_no_endpoint(const CallPtr& call, bool known) {
     if (known)
-        return reply_error(
-            call, errors::method_not_allowed(call->request().method, call->request().target));
+        return reply_error(call,
+                           method_not_allowed(call->request().method, call->request().target));
     reply_error(call, errors::resource_not_found("There is no endpoint '/_orrery/" +
                                                  call->route.link + "'."));
 }

@@ -88,8 +88,7 @@ Status check_session(const Call& call, const catalog::PartitionRange& range) {
         while (part.starts_with(' ')) part.remove_prefix(1);
         const size_t colon = part.find(':');
         if (colon == std::string_view::npos)
-            return Status(
-                errors::bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
+            return Status(bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
         // Tokens of ancestors hold for their children.
         const auto range_id = part.substr(0, colon);
         bool applies = range_id == range.id;
@@ -103,8 +102,7 @@ Status check_session(const Call& call, const catalog::PartitionRange& range) {
         uint64_t lsn = 0;
         const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), lsn);
         if (error != std::errc() || end != rest.data() + rest.size())
-            return Status(
-                errors::bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
+            return Status(bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
         if (lsn > range.partition->lsn()) return Status(errors::session_not_available());
     }
     return {};
@@ -119,11 +117,11 @@ Result<uint32_t> page_size(const Call& call) {
     const bool query = is_query(call) || call.headers.says_true(HeaderName::kIsQueryPlan);
     if (text == "0" && query) return limits::kPageItemsDefault;
     if (error != std::errc() || end != text.data() + text.size() || count < -1 || count == 0)
-        return errors::bad_header("x-ms-max-item-count", text,
-                                  query ? "-1 (the server's choice), 0 (the default) or a positive "
-                                          "integer"
-                                        : "-1 (the server's choice) or a positive integer; 0 (the "
-                                          "default) is for queries only");
+        return bad_header("x-ms-max-item-count", text,
+                          query ? "-1 (the server's choice), 0 (the default) or a positive "
+                                  "integer"
+                                : "-1 (the server's choice) or a positive integer; 0 (the "
+                                  "default) is for queries only");
     if (count == -1 || count > limits::kPageItemsMax) return limits::kPageItemsMax;
     return static_cast<uint32_t>(count);
 }
@@ -136,7 +134,7 @@ Result<partition::IndexingDirective> indexing_directive(std::string_view text) {
         return partition::IndexingDirective::kInclude;
     if (equals_ignore_case(text, "Exclude") || text == "1")
         return partition::IndexingDirective::kExclude;
-    return errors::bad_header("x-ms-indexing-directive", text, "Include, Exclude or Default");
+    return bad_header("x-ms-indexing-directive", text, "Include, Exclude or Default");
 }
 
 Error if_none_match_on_write() {
@@ -209,7 +207,7 @@ Status check_range_id(const Call& call, std::string_view epk) {
 
 Result<std::string> epk_of(const RequestHeaders& headers, HeaderName name) {
     auto epk = hex_decode(headers[name]);
-    if (!epk) return errors::bad_header(header_text(name), headers[name], "hex digits");
+    if (!epk) return bad_header(header_text(name), headers[name], "hex digits");
     return std::move(*epk);
 }
 

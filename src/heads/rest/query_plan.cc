@@ -120,14 +120,13 @@ Result<std::string> make_answer(const Call& call) {
 }
 
 /// Mistakes in the query are reported in the same words as for a query, behind this introduction.
-Error plan_error(const Error& error) {
-    if (error.http_status != 400) return error;
-    std::string details = error.message;
-    if (error.form == ErrorForm::kNested)
-        details = fmt::format(R"({{"Errors":[{}]}})", quoted(error.message));
-    Error out = error;
-    out.message = "Gateway Failed to Retrieve Query Plan: Message: " + details;
-    out.form = ErrorForm::kGateway;
+ErrorAnswer plan_error(const Error& error) {
+    ErrorAnswer out = answer_to(error);
+    if (out.status != 400) return out;
+    if (out.form == BodyForm::kNested)
+        out.message = fmt::format(R"({{"Errors":[{}]}})", quoted(out.message));
+    out.message = "Gateway Failed to Retrieve Query Plan: Message: " + out.message;
+    out.form = BodyForm::kGateway;
     return out;
 }
 
@@ -137,9 +136,14 @@ void handle_query_plan(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY_STATUS(authorize(call->principal, Access::kContainerRead,
                              {call->container.get(), std::nullopt, {}}));
-        auto answer = make_answer(*call);
-        if (!answer.ok()) return Status(plan_error(answer.error()));
-        reply(call, Answer{}, std::move(*answer));
+        auto body = make_answer(*call);
+        Answer answer;
+        if (!body.ok()) {
+            answer.charge = meter::failure(body.error().code);
+            reply_error(call, plan_error(body.error()), answer);
+        } else {
+            reply(call, answer, std::move(*body));
+        }
         return {};
     });
 }

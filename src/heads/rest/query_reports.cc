@@ -170,8 +170,8 @@ Result<size_t> token_limit(const RequestHeaders& headers) {
     uint32_t kilobytes = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), kilobytes);
     if (error != std::errc() || end != text.data() + text.size() || kilobytes == 0)
-        return errors::bad_header("x-ms-documentdb-responsecontinuationtokenlimitinkb", text,
-                                  "a positive integer");
+        return bad_header("x-ms-documentdb-responsecontinuationtokenlimitinkb", text,
+                          "a positive integer");
     return static_cast<size_t>(std::min<uint32_t>(kilobytes, 1024)) << 10;
 }
 

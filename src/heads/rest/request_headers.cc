@@ -6,6 +6,7 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "heads/rest/answers.h"
 
 namespace orrery::rest {
 namespace {
@@ -134,7 +135,7 @@ Result<bool> RequestHeaders::boolean(HeaderName name) const {
     const auto value = (*this)[name];
     if (value.empty() || equals_ignore_case(value, "false") || value == "0") return false;
     if (equals_ignore_case(value, "true") || value == "1") return true;
-    return errors::bad_header(header_text(name), value, "true or false");
+    return bad_header(header_text(name), value, "true or false");
 }
 
 Status RequestHeaders::check() const {
@@ -149,8 +150,7 @@ Status RequestHeaders::check() const {
     Error error = errors::not_supported(
         "The content encoding '" + std::string(encoding) + "' of a request body",
         "Send the body as it is.");
-    error.http_status = 415;
-    return Status(std::move(error));
+    return Status(unsupported_media(std::move(error.message)));
 }
 
 bool RequestHeaders::prefers_minimal() const {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "engine/outcome.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/parse.h"
@@ -205,8 +206,7 @@ void record_operations(const Call& call, const Answer& answer, const RequestReco
         inner.inner = true;
         inner.charge = {};
         inner.operation = operation_of(result.work.kind);
-        inner.status =
-            static_cast<uint16_t>(result.status.ok() ? 200 : result.status.error().http_status);
+        inner.status = engine::outcome::of(result.status);
         inner.writes = 0;
         inner.grown_bytes = 0;
         if (!answer.places.empty()) {
@@ -215,7 +215,7 @@ void record_operations(const Call& call, const Answer& answer, const RequestReco
             set_key(inner, key);
             inner.range = place.range;
             inner.range_bytes = bytes_of(*call.container, place.range);
-            if (inner.status != 429) inner.charge = place.charge;
+            if (!engine::outcome::is_rate_limit(inner.status)) inner.charge = place.charge;
         }
         add_write(inner, result);
         set_item(inner, result);

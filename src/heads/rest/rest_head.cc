@@ -138,8 +138,8 @@ void RestHead::handle_public(std::unique_ptr<net::HttpExchange> exchange,
     auto& response = exchange->response;
     if (exchange->request.method != "GET" && exchange->request.method != "HEAD") {
         response.status = 405;
-        response.body = error_body(errors::method_not_allowed(exchange->request.method, path),
-                                   random_guid(), path);
+        response.body =
+            error_body(method_not_allowed(exchange->request.method, path), random_guid(), path);
         response.add_header("Content-Type", "application/json");
     } else if (path == "/alive" || path == "/ready" || path == "/status") {
         // The listener opens only when the server is ready, so an answer means ready.
@@ -162,8 +162,9 @@ void RestHead::handle_public(std::unique_ptr<net::HttpExchange> exchange,
 }
 
 void RestHead::refuse(int status, std::string_view why, net::HttpResponse& response) {
-    Error error = errors::bad_request(std::string(why));
-    error.http_status = status;
+    ErrorAnswer error;
+    error.status = status;
+    error.message = why;
     response.status = status;
     response.add_header("Content-Type", "application/json");
     const std::string activity_id = random_guid();

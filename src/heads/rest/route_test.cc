@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "heads/rest/answers.h"
+
 namespace orrery::rest {
 namespace {
 
@@ -17,7 +19,7 @@ Route route(std::string_view target) {
 
 int refusal(std::string_view target) {
     const auto result = parse_route(target);
-    return result.ok() ? 0 : result.error().http_status;
+    return result.ok() ? 0 : status_of(result.error());
 }
 
 struct Row {

@@ -205,7 +205,7 @@ void handle_scripts(const CallPtr& call) {
     if (!container.ok()) return reply_error(call, container.error());
     const Handler handler = handler_of(*call);
     if (handler == nullptr)
-        return reply_error(call, errors::method_not_allowed(call->request().method, "scripts"));
+        return reply_error(call, method_not_allowed(call->request().method, "scripts"));
     const bool runs = handler == run_procedure;
     if (!runs) {
         const bool reads =
@@ -240,9 +240,8 @@ Result<NamedTriggers> named_triggers(const Call& call, partition::OperationKind 
         const std::string_view names = call.headers[header];
         if (names.empty()) continue;
         if (names.find(',') != std::string_view::npos)
-            return errors::bad_header(
-                header_text(header), names,
-                "the name of one trigger: a write runs at most one of each kind");
+            return bad_header(header_text(header), names,
+                              "the name of one trigger: a write runs at most one of each kind");
         TRY(auto trigger, engine::find_trigger(call.engine.catalog(), *call.container,
                                                percent_decode(names).value_or(std::string(names)),
                                                after, operation));

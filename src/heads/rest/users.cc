@@ -147,7 +147,7 @@ void dispatch(const CallPtr& call, std::string_view what, Handler feed, Handler 
     const auto method = call->request().method;
     const bool known = call->route.feed ? method == "GET" || method == "POST"
                                         : is_read(*call) || method == "PUT" || method == "DELETE";
-    if (!known) return reply_error(call, errors::method_not_allowed(method, what));
+    if (!known) return reply_error(call, method_not_allowed(method, what));
     const bool read = is_read(*call) || is_query(*call);
     // A permission carries a token: reading one with a read-only key would let its holder write.
     const bool guarded = call->route.type == ResourceType::kPermission || !read;
@@ -167,7 +167,7 @@ Result<int64_t> token_lifetime(const RequestHeaders& headers) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
     if (error != std::errc() || end != text.data() + text.size() ||
         seconds < limits::kResourceTokenSecondsMin || seconds > limits::kResourceTokenSecondsMax)
-        return errors::bad_header("x-ms-documentdb-expiry-seconds", text, "10 to 86400 seconds");
+        return bad_header("x-ms-documentdb-expiry-seconds", text, "10 to 86400 seconds");
     return seconds;
 }
 

@@ -73,9 +73,10 @@ MicroDollars storage_cost(int64_t storage_mb, int64_t regions);
 MicroDollars reserved_cost(int64_t ru, int64_t hours, int64_t regions, bool multi_write, int years);
 
 CostComparison compare_costs(const CostInput& input);
-/// From what was measured; 400 when nothing was.
+/// From what was measured; a bad request when nothing was.
 Result<CostInput> measured_cost_input(const Observation& observation);
-/// From a form: members named as in CostInput, in camel case. 400 that names what is wrong.
+/// From a form: members named as in CostInput, in camel case. A bad request that names what is
+/// wrong.
 Result<CostInput> read_cost_input(const json::Value& form);
 std::string cost_json(const CostComparison& comparison);
 /// "$1,234.56"

@@ -77,7 +77,7 @@ struct HourUse {
 struct OperationUse {
     std::string operation;
     int64_t requests = 0;
-    int64_t failed = 0;  ///< of them; 429s are not among the requests
+    int64_t failed = 0;  ///< of them; rate limits are not among the requests
     int64_t throttled = 0;
     double ru = 0;
 };
@@ -164,7 +164,7 @@ struct HotItem {
     std::string id;
     double writes_per_day = 0;
     int64_t attempts = 0;
-    int64_t conflicts = 0;     ///< 412 and 449
+    int64_t conflicts = 0;     ///< another writer was first
     int64_t bytes = 0;         ///< 0: no version of it was sampled
     double changed_share = 1;  ///< of its bytes, from one version to the next
     std::vector<std::string> changed_paths;
@@ -260,7 +260,7 @@ struct Observation {
 };
 
 std::string observation_json(const Observation& observation);
-/// 400 that names the member which is wrong.
+/// A bad request that names the member which is wrong.
 Result<Observation> read_observation(std::string_view text);
 /// One object, an array of them, or a report that carries its observations.
 Result<std::vector<Observation>> read_observations(const json::Value& value);

@@ -68,7 +68,8 @@ struct Thresholds {
     double newest_reads = 0.95;
     double conflicts = 0.01;
 };
-/// Members that are absent keep their defaults; 400 for one that does not exist or is no number.
+/// Members that are absent keep their defaults; a bad request for one that does not exist or is no
+/// number.
 Result<Thresholds> read_thresholds(const json::Value& object);
 
 /// A number that a finding rests on.

@@ -32,9 +32,10 @@ public:
         std::vector<std::vector<std::string>> candidates;  ///< empty: the best proposals
         Scale scale;
     };
-    /// The run's number. 429 when too many wait.
+    /// The run's number. A rate limit when too many wait.
     Result<uint64_t> start(Request request);
-    /// {"id":…,"state":"waiting|running|done|cancelled|failed","progress":0…1,"outcomes":[…]}; 404.
+    /// {"id":…,"state":"waiting|running|done|cancelled|failed","progress":0…1,"outcomes":[…]}, or
+    /// not found.
     Result<std::string> json(uint64_t id) const;
     Status cancel(uint64_t id);
 

@@ -102,7 +102,7 @@ public:
                 item.loaded = status.ok();
                 if (status.ok())
                     bytes_by_key[item.key] += static_cast<double>(workload_.items[i].size());
-                else if (status.error().http_status == 409)
+                else if (errors::is_duplicate(status.error().code))
                     ++out_.id_conflicts;
                 else
                     note_failure(status.error());
@@ -167,7 +167,8 @@ public:
             const Status refused = perform(sandbox, event);
             if (refused.ok()) continue;
             ++out_.refused;
-            const int64_t wait_us = std::max<int64_t>(1, refused.error().retry_after_ms) * 1000;
+            const int64_t wait_us =
+                std::max<int64_t>(1, refused.error().details.retry_after_ms) * 1000;
             if (++event.retries > kRetriesMax ||
                 event.at_us + wait_us - event.arrived_us > kRetryUsMax) {
                 ++out_.given_up;
@@ -250,7 +251,7 @@ private:
         }
         const auto answer = sandbox.execute(item.epk, std::move(work), {});
         const Status& status = answer.result.results.front().status;
-        if (!status.ok() && status.error().http_status == 429) return status.clone();
+        if (!status.ok() && errors::is_rate_limit(status.error().code)) return status.clone();
         charge(sandbox, answer.result.range_number, answer.total);
         if (!status.ok()) note_failure(status.error());
         if (operation.kind == Kind::kDelete && status.ok()) {
@@ -302,9 +303,9 @@ private:
             request.continuation = continuation;
             auto answer = sandbox.engine().query(*sandbox.container(), request);
             if (!answer.ok()) {
-                if (answer.error().http_status == 429 && first)
+                if (errors::is_rate_limit(answer.error().code) && first)
                     return std::move(answer).take_status();
-                if (answer.error().http_status != 429) note_failure(answer.error());
+                if (!errors::is_rate_limit(answer.error().code)) note_failure(answer.error());
                 return {};
             }
             for (const auto& part : answer->range_charges) charge(sandbox, part.range, part.charge);

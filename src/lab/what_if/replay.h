@@ -34,7 +34,7 @@ struct ReplayOutcome {
     std::vector<double> partition_ru;     ///< in the simulated time, at the chosen traffic
     double simulated_seconds = 0;
     double operations = 0;  ///< at the chosen traffic
-    double refused = 0;     ///< 429 answers, retries included
+    double refused = 0;     ///< refused by a rate limit, retries included
     double given_up = 0;    ///< operations that no retry helped
     double failed = 0;      ///< for other reasons; `failure` is one
     std::string failure;
@@ -60,7 +60,7 @@ struct ReplayControl {
 uint64_t steps_of_replay(const Workload& workload);
 
 /// Copies the workload's items into an engine of its own with this partition key and makes its
-/// requests there in simulated time. 400 when cancelled.
+/// requests there in simulated time. A bad request when cancelled.
 Result<ReplayOutcome> replay(const Workload& workload, const std::vector<std::string>& key_paths,
                              const Scale& scale, const ReplayControl& control);
 std::string outcome_json(const ReplayOutcome& outcome);

@@ -45,13 +45,13 @@ struct Workload {
 /// {"keyPaths":["/a"],"indexingPolicy":{…},"items":[{…}],"itemsTotalBytes":n,"operationsPerSecond":n,
 ///  "operations":[{"op":"read","id":"1","key":["a"]},{"op":"create","item":{…}},
 ///                {"op":"query","query":"…","parameters":[…],"key":["a"],"times":3}]}
-/// 400 that names what is wrong.
+/// A bad request that names what is wrong.
 Result<Workload> read_workload(const json::Value& value);
-/// A copy of a container's items (bounded) and the sample of its requests. 400 when there is none.
-/// Worker thread.
+/// A copy of a container's items (bounded) and the sample of its requests. A bad request when there
+/// is none. Worker thread.
 Result<Workload> recorded_workload(const engine::Engine& engine, const Recorder& recorder,
                                    const catalog::Container& container);
-/// "car-telemetry", "multi-tenant"; 404 for others.
+/// "car-telemetry", "multi-tenant"; not found for others.
 Result<Workload> demo_workload(std::string_view name);
 struct Demo {
     std::string_view name;

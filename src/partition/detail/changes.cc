@@ -29,12 +29,6 @@ Error malformed_log_key() {
     return errors::internal("Stored data is damaged: a malformed key in the log.");
 }
 
-Error outside_window() {
-    return errors::bad_request(
-        "The change feed position lies outside the container's retention window: versions and "
-        "deletes after it are no longer kept. Start again from now ('If-None-Match: *').");
-}
-
 /// Reads one page. Lives on one thread's stack.
 class ChangesReader {
 public:
@@ -93,10 +87,11 @@ private:
         if (note) {
             TRY(from, decode_lsn_note(*note));
         }
-        if (request_.after + 1 < from) return Status(outside_window());
+        if (request_.after + 1 < from) return Status(errors::feed_history_gone());
         if (!cursor_->valid()) return {};
         TRY(const LogRecord oldest, decode_log_record(cursor_->value()));
-        if (oldest.ts < now_ - settings_.feed_retention_seconds) return Status(outside_window());
+        if (oldest.ts < now_ - settings_.feed_retention_seconds)
+            return Status(errors::feed_history_gone());
         return {};
     }
 
@@ -326,7 +321,7 @@ Result<ChangesPage> PartitionImpl::read_changes(const storage::View& view,
     Result<ChangesPage> page = reader.run();
     // Images go without regard to views.
     if (!page.ok() && reader.version_missing() && window_from_ > request.after + 1)
-        return outside_window();
+        return errors::feed_history_gone();
     return page;
 }
 

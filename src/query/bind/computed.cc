@@ -7,8 +7,8 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "json/item.h"
+#include "json/problems.h"
 #include "json/select.h"
-#include "json/write.h"
 #include "query/bind/evaluation.h"
 #include "query/functions/functions.h"
 #include "query/functions/regex.h"
@@ -25,24 +25,11 @@ using json::Value;
 
 /// {"errors":[…]} with numbers for codes, as definitions are answered.
 std::string details(const Error& error) {
-    if (error.form != ErrorForm::kQuery) {
-        std::string out = R"({"errors":[{"severity":"Error","message":)";
-        json::write_string(out, error.message);
-        return out + "}]}";
-    }
-    constexpr std::string_view kCode = R"("code":"SC)";
-    std::string out;
-    std::string_view rest = error.message;
-    // Quotes inside of messages are escaped: this is found nowhere else.
-    for (size_t at = rest.find(kCode); at != rest.npos; at = rest.find(kCode)) {
-        const size_t end = rest.find('"', at + kCode.size());
-        out += rest.substr(0, at);
-        out += R"("code":)";
-        out += rest.substr(at + kCode.size(), end - at - kCode.size());
-        rest.remove_prefix(end + 1);
-    }
-    out += rest;
-    return out;
+    std::vector<QueryProblem> problems = error.details.problems;
+    if (problems.empty()) problems = {{"", error.message, "", std::nullopt}};
+    for (QueryProblem& problem : problems)
+        if (problem.code.starts_with("SC")) problem.code.erase(0, 2);
+    return json::problems_text(problems);
 }
 
 Error malformed(std::string_view text, size_t place, const Error& error) {

@@ -26,7 +26,8 @@ struct RankScores {
     bool needs_figures = false;
 };
 
-/// Of a query with ORDER BY RANK that the binder accepted. 400 for what no plan tells clients.
+/// Of a query with ORDER BY RANK that the binder accepted. A bad request for what no plan tells
+/// clients.
 Result<RankScores> rank_scores(const ast::Query& query);
 
 }  // namespace orrery::query

@@ -32,11 +32,7 @@ Status PageRun::find_position_key() {
         return {};
     }
     if (!resume_.term.empty()) return {};
-    return Status(
-        errors::bad_request("The continuation token was cut to the limit that the request gave "
-                            "(x-ms-documentdb-responsecontinuationtokenlimitinkb), and the item "
-                            "that it names has been deleted "
-                            "since. Start the query again."));
+    return Status(errors::continuation_cut());
 }
 
 Status PageRun::run_ordered() {

@@ -280,7 +280,7 @@ Result<bool> PageRun::run_points() {
             read = std::move(*cached);
         }
         if (!read.has_item) {
-            if (!read.status.ok() && read.status.error().http_status != 404)
+            if (!read.status.ok() && read.status.error().code != Code::kNotFound)
                 return std::move(read.status);
             continue;
         }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 
+#include "base/ended_test_support.h"
 #include "json/parse.h"
 #include "query/limits.h"
 #include "query/query.h"
@@ -24,10 +25,10 @@ TEST(RetainedTest, OneRunAndAllRunsHaveTheirLimits) {
             EXPECT_TRUE(runs.emplace_back().hold(1).ok());
             runs.back().release();
             EXPECT_TRUE(runs.back().hold(kRetainedBytesMax).ok());
-            EXPECT_EQ(runs.back().hold(kRetainedBytesMax + 1).error().http_status, 400);
+            EXPECT_EQ(ended(runs.back().hold(kRetainedBytesMax + 1).error()), Ended::kBadRequest);
         }
         Retained one_more;
-        EXPECT_EQ(one_more.hold(1).error().http_status, 503);
+        EXPECT_EQ(ended(one_more.hold(1).error()), Ended::kUnavailable);
         EXPECT_EQ(one_more.bytes(), 0U);
         runs.pop_back();
         EXPECT_TRUE(one_more.hold(1).ok());
@@ -82,7 +83,7 @@ TEST_F(RetainingRunTest, TheTextsOfExtremesCount) {
         run("SELECT c.k, MAX(CONCAT(REPLICATE('0123456789', 1000), c.k)) AS m FROM c GROUP BY c.k",
             30'000);
     ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.error().http_status, 400);
+    EXPECT_EQ(ended(refused.error()), Ended::kBadRequest);
     EXPECT_NE(refused.error().message.find("256 MB"), std::string::npos);
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "json/write.h"
 #include "query/parse/hints.h"
 
 namespace orrery::query {
@@ -25,9 +24,14 @@ size_t utf16_length(std::string_view utf8) {
 
 void Diagnostics::add(std::string_view code, ast::Range range, std::string message,
                       std::string_view hint) {
-    if (!full())
-        entries_.push_back({std::string(code), std::move(message),
-                            std::string(hint.empty() ? hints::of_code(code) : hint), range, true});
+    if (full()) return;
+    const size_t start = std::min<size_t>(range.start, text_.size());
+    const size_t end = std::clamp<size_t>(range.end, start, text_.size());
+    const size_t start_units = utf16_length(text_.substr(0, start));
+    problems_.push_back({std::string(code), std::move(message),
+                         std::string(hint.empty() ? hints::of_code(code) : hint),
+                         QueryProblem::Place{start_units, start_units + utf16_length(text_.substr(
+                                                                            start, end - start))}});
 }
 
 void Diagnostics::add_bad_count(const CountClause& clause, ast::Range range, bool too_large,
@@ -42,37 +46,12 @@ void Diagnostics::add_bad_count(const CountClause& clause, ast::Range range, boo
 
 void Diagnostics::add_without_location(std::string_view code, std::string message) {
     if (!full())
-        entries_.push_back(
-            {std::string(code), std::move(message), std::string(hints::of_code(code)), {}, false});
+        problems_.push_back({std::string(code), std::move(message),
+                             std::string(hints::of_code(code)), std::nullopt});
 }
 
 Error Diagnostics::to_error() const {
-    std::string out = "{\"errors\":[";
-    for (const Entry& entry : entries_) {
-        if (out.back() == '}') out += ',';
-        out += "{\"severity\":\"Error\"";
-        if (entry.located) {
-            const size_t start = std::min<size_t>(entry.range.start, text_.size());
-            const size_t end = std::clamp<size_t>(entry.range.end, start, text_.size());
-            const size_t start_units = utf16_length(text_.substr(0, start));
-            const size_t end_units = start_units + utf16_length(text_.substr(start, end - start));
-            out += ",\"location\":{\"start\":" + std::to_string(start_units) +
-                   ",\"end\":" + std::to_string(end_units) + "}";
-        }
-        if (!entry.code.empty()) {
-            const bool numeric = entry.code.front() >= '0' && entry.code.front() <= '9';
-            out += numeric ? ",\"code\":" + entry.code : ",\"code\":\"" + entry.code + "\"";
-        }
-        out += ",\"message\":";
-        json::write_string(out, entry.message);
-        if (!entry.hint.empty()) {
-            out += ",\"hint\":";
-            json::write_string(out, entry.hint);
-        }
-        out += '}';
-    }
-    out += "]}";
-    return errors::query_compile(std::move(out));
+    return errors::query_compile(problems_);
 }
 
 }  // namespace orrery::query

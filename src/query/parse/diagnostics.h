@@ -21,7 +21,7 @@ inline constexpr CountClause kOffsetClause{
 inline constexpr CountClause kLimitClause{
     "SC2061", "The LIMIT count value exceeds the maximum allowed value."};
 
-/// Collects the errors of one query text and renders them as the service does.
+/// Collects the errors of one query text.
 class Diagnostics {
 public:
     /// `text` is borrowed; needed to turn byte offsets into character offsets.
@@ -35,25 +35,18 @@ public:
     void add_bad_count(const CountClause& clause, ast::Range range, bool too_large,
                        std::string_view hint = {});
     void add_without_location(std::string_view code, std::string message);
-    bool empty() const { return entries_.empty(); }
+    bool empty() const { return problems_.empty(); }
     /// Further mistakes are not reported: looking for them is of no use.
-    bool full() const { return entries_.size() >= kEntriesMax; }
+    bool full() const { return problems_.size() >= kProblemsMax; }
     /// Precondition: !empty().
     Error to_error() const;
 
 private:
     /// A query full of mistakes need not produce an error body larger than itself.
-    static constexpr size_t kEntriesMax = 32;
+    static constexpr size_t kProblemsMax = 32;
 
-    struct Entry {
-        std::string code;
-        std::string message;
-        std::string hint;
-        ast::Range range;
-        bool located = true;
-    };
     std::string_view text_;
-    std::vector<Entry> entries_;
+    std::vector<QueryProblem> problems_;
 };
 
 }  // namespace orrery::query

@@ -22,8 +22,8 @@ struct Syntax {
     const ast::Query* query = nullptr;
 };
 
-/// Parses a whole query in time linear in its size. Errors: SC1001, SC1002, and a 400 for each
-/// limit (limits.h).
+/// Parses a whole query in time linear in its size. Errors: SC1001, SC1002, and a bad request for
+/// each limit (limits.h).
 Result<std::unique_ptr<Syntax>> parse_query(std::string_view text);
 
 /// Parses a patch condition, `FROM alias WHERE expression`, as the query `SELECT * FROM …`.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/rounds_test_support.h"
+#include "json/problems.h"
 #include "query/limits.h"
 #include "query/parse/printer.h"
 
@@ -14,13 +15,13 @@ namespace {
 /// The canonical one-line text, or the error message.
 std::string canonical(std::string_view text) {
     auto parsed = parse_query(text);
-    if (!parsed.ok()) return parsed.error().message;
+    if (!parsed.ok()) return json::error_text(parsed.error());
     return to_text(*(*parsed)->query, PrintForm::kOneLine);
 }
 
 std::string expression(std::string_view text) {
     auto parsed = parse_query("SELECT VALUE " + std::string(text));
-    if (!parsed.ok()) return parsed.error().message;
+    if (!parsed.ok()) return json::error_text(parsed.error());
     return to_text(*(*parsed)->query->value);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "json/parse.h"
+#include "json/problems.h"
 
 namespace orrery::query {
 namespace {
@@ -15,7 +16,7 @@ class ConditionsTest : public ::testing::Test {
 protected:
     std::string analyze(const std::string& where, const std::string& from = "c") {
         const auto compiled = compile("SELECT VALUE 1 FROM " + from + " WHERE " + where);
-        if (!compiled.ok()) return compiled.error().message;
+        if (!compiled.ok()) return json::error_text(compiled.error());
         kept_ = *compiled;
         const auto list =
             json::parse(R"([{"name":"@p","value":5},{"name":"@list","value":[1,"x"]}])", arena_);
