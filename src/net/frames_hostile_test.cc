@@ -205,6 +205,12 @@ TEST(FramesHostile, LargeMessagesShareABudget) {
     const std::string wire = make_frame(1, 'e', std::string(1'000'000, 'x'));
     TestClient holder(server->port());
     ASSERT_TRUE(holder.send(std::string_view(wire).substr(0, wire.size() - 1)));
+    // Rounds of the loop, until it has read what the holder sent.
+    TestClient small(server->port());
+    for (uint32_t i = 0; i < 100; ++i) {
+        ASSERT_TRUE(small.send(make_frame(i, 'e')));
+        ASSERT_EQ(next_frame(small).first, i);
+    }
     EXPECT_TRUE(eventually([&] {
         TestClient other(server->port());
         other.send(wire);
@@ -245,6 +251,29 @@ TEST(FramesHostile, ClientsLeaveAtEveryStage) {
     TestClient client(server->port());
     ASSERT_TRUE(client.send(make_frame(1, 'e', "x")));
     EXPECT_EQ(next_frame(client).second, "ex");
+}
+
+/// A protocol of one request at a time learns of it, too.
+TEST(FramesHostile, ClientThatLeavesDuringItsOnlyRequestCountsAsGone) {
+    ParkedRequests parked;
+    ChannelLimits limits;
+    limits.requests_max = 1;
+    auto server = start_server(test_frames(parked, limits));
+    for (const bool reset : {false, true}) {
+        TestClient client(server->port());
+        ASSERT_TRUE(client.send(make_frame(1, 'w') + make_frame(2, 'w')));
+        auto requests = parked.take(1);
+        EXPECT_FALSE(requests[0].second.peer().gone());
+        if (reset) {
+            client.reset_connection();
+        } else {
+            client.close();
+        }
+        EXPECT_TRUE(eventually([&] { return requests[0].second.peer().gone(); }));
+        requests.clear();
+        if (!reset) parked.take(1).clear();
+        EXPECT_TRUE(eventually([&] { return server->connection_count() == 0; }));
+    }
 }
 
 TEST(FramesHostile, StopFinishesWhatIsUnderWay) {

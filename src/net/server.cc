@@ -80,8 +80,9 @@ uint16_t port_of(int socket) {
 /// descriptors; new clients then wait in the kernel's queue.
 class Server::Listener final : public detail::Watcher {
 public:
-    Listener(Server& server, detail::OwnedFd socket, std::shared_ptr<const detail::Origin> origin)
-        : acceptor(std::move(socket)), origin(std::move(origin)), server_(server) {}
+    Listener(Server& server, detail::OwnedFd socket,
+             std::shared_ptr<const detail::Origin> the_origin)
+        : acceptor(std::move(socket)), origin(std::move(the_origin)), server_(server) {}
     void on_events(uint32_t /*events*/) override { server_.accept_clients(*this); }
 
     detail::OwnedFd acceptor;  ///< used on the first loop only

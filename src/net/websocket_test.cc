@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
+#include <algorithm>
+#include <random>
 #include <thread>
 
 #include "net/detail/test_frames.h"
@@ -282,6 +284,60 @@ TEST_F(WebSocket, WrongHandshakesGetAnHttpAnswer) {
         EXPECT_FALSE(reply.has_header("upgrade"));
         EXPECT_TRUE(client.at_end());
     }
+}
+
+TEST_F(WebSocket, PiecesOfAnySizeGiveTheSameMessages) {
+    auto server = start_server(handler_, options_);
+    std::minstd_rand random(7);
+    TestClient client(server->port());
+    open(client);
+    std::string wire;
+    std::vector<std::string> messages;
+    for (int i = 0; i < 300; ++i) {
+        const std::string message(random() % 3000, static_cast<char>('a' + random() % 26));
+        Opcode opcode = Opcode::kBinary;
+        size_t at = 0;
+        for (; random() % 3 == 0 && at < message.size(); opcode = Opcode::kContinuation) {
+            const size_t piece = random() % (message.size() - at + 1);
+            wire += frame(opcode, std::string_view(message).substr(at, piece), false);
+            at += piece;
+        }
+        wire += frame(opcode, std::string_view(message).substr(at));
+        messages.push_back(message);
+    }
+    std::thread sender([&] {
+        for (size_t at = 0, piece; at < wire.size(); at += piece) {
+            piece = std::min<size_t>(1 + random() % 5000, wire.size() - at);
+            if (!client.send(std::string_view(wire).substr(at, piece))) return;
+        }
+    });
+    for (const std::string& message : messages) {
+        const Received echoed = receive_frame(client);
+        ASSERT_EQ(echoed.opcode, Opcode::kBinary);
+        ASSERT_EQ(echoed.payload, message);
+    }
+    sender.join();
+}
+
+TEST_F(WebSocket, NonsenseEndsOrWaits) {
+    auto server = start_server(handler_, options_);
+    std::minstd_rand random(11);
+    for (int round = 0; round < 200; ++round) {
+        TestClient client(server->port());
+        open(client);
+        std::string wire = frame(Opcode::kText, "good");
+        // Mostly what a client could have sent, with a few bytes changed.
+        for (int i = 0; i < 5; ++i)
+            wire += frame(Opcode::kBinary, std::string(random() % 200, 'x'));
+        for (unsigned i = random() % 8; i > 0; --i)
+            wire[10 + random() % (wire.size() - 10)] = static_cast<char>(random());
+        client.send(wire);
+        EXPECT_EQ(receive_frame(client).payload, "good");
+        client.end_sending();
+        while (client.receive()) {
+        }
+    }
+    EXPECT_TRUE(eventually([&] { return server->connection_count() == 0; }));
 }
 
 TEST_F(WebSocket, OverTls) {

@@ -60,9 +60,11 @@ bool Channel::room_for_requests() {
     return true;
 }
 
-/// The client does not have to hurry while the server makes it wait.
+/// The client does not have to hurry while the server makes it wait. What it sends is read as far
+/// as the buffer has room, to learn whether it stays.
 void Channel::pause() {
     message_ms_ = kNever;
+    stream_.arm_read();
     stream_.set_deadline(trusted_ ? kNever : started_ms_ + limits_.trust_timeout_ms);
 }
 
@@ -227,6 +229,7 @@ void Channel::on_sent() {
 void Channel::on_closed() {
     handler_.reset();
     pending_.clear();
+    stream_.consume(stream_.input_bytes());  // others may hold the connection for long
     const std::lock_guard lock(mutex_);
     ended_ = true;
     outbox_.clear();

@@ -219,7 +219,8 @@ void HttpConnection::respond() {
 /// The connection is about to end, or its client cannot know what 101 means.
 void HttpConnection::refuse_switch() {
     exchange_->next_protocol = nullptr;
-    exchange_->response = {.status = 503};
+    exchange_->response = {};
+    exchange_->response.status = 503;
     handler_.refuse(503, "The connection ends with this answer: it cannot change its protocol.",
                     exchange_->response);
     keep_alive_ = false;

@@ -97,6 +97,7 @@ CLI::App* add_serve(CLI::App& app, CommandLine& line, ServeFlags& flags) {
     serve->add_flag("--memory", flags.memory, "Keep everything in memory; gone on exit")
         ->envname("ORRERY_MEMORY");
     serve->add_option("--port", line.serve.port, "Port for HTTP and TLS; 0 picks a free one")
+        ->type_name("UINT")
         ->envname("ORRERY_PORT")
         ->check(CLI::Range(0, kPortMax))
         ->default_str(std::to_string(line.serve.port.number));
