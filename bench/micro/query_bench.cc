@@ -10,7 +10,7 @@
 #include "json/parse.h"
 #include "load/query_lines.h"
 #include "query/parse/parser.h"
-#include "query/plan/conditions.h"
+#include "query/plan/filter_analysis.h"
 #include "query/query.h"
 
 namespace orrery::query {

@@ -22,7 +22,7 @@ public:
         const auto answer = server_.engine().query(*catalog().find_container("d", "c"), request);
         if (!answer.ok()) return {answer.error().message};
         if (access != nullptr) *access = answer->page.accesses.at(0).access;
-        return {answer->page.rows.begin(), answer->page.rows.end()};
+        return {answer->rows.begin(), answer->rows.end()};
     }
     std::vector<std::string> findings() {
         std::vector<std::string> out;

@@ -89,13 +89,13 @@ protected:
             if (!*more) return;
         }
     }
-    query::PageAnswer page(const QueryContainer& container, const std::string& text) {
+    QueryAnswer page(const QueryContainer& container, const std::string& text) {
         QueryRequest request;
         request.text = text;
         request.items_max = 1000;
         auto answer = engine_.engine().query(container.container(), request);
         if (!answer.ok()) ADD_FAILURE() << text << ": " << answer.error().message;
-        return answer.ok() ? std::move(answer->page) : query::PageAnswer();
+        return answer.ok() ? std::move(*answer) : QueryAnswer();
     }
     std::string refusal(std::string_view policy, std::string_view definitions) {
         json::Arena arena;
@@ -273,16 +273,16 @@ TEST_F(ComputedTest, TheIndexIsUsedWhereThePolicyNamesIt) {
     const std::string equal = "SELECT * FROM c WHERE c.low = \"anna5\"";
     auto found = page(named, equal);
     EXPECT_EQ(found.rows.size(), 1U);
-    EXPECT_EQ(found.accesses.at(0).access, "index");
-    EXPECT_EQ(found.accesses.at(0).candidates, 1U);
-    EXPECT_EQ(found.index_use.utilized, std::vector<std::string>{"/low/?"});
+    EXPECT_EQ(found.page.accesses.at(0).access, "index");
+    EXPECT_EQ(found.page.accesses.at(0).candidates, 1U);
+    EXPECT_EQ(found.page.index_use.utilized, std::vector<std::string>{"/low/?"});
     found = page(named, "SELECT * FROM c WHERE CONTAINS(c.low, \"anna5\")");
     EXPECT_EQ(found.rows.size(), 1U);
-    EXPECT_EQ(found.accesses.at(0).access, "index");
+    EXPECT_EQ(found.page.accesses.at(0).access, "index");
     found = page(named, "SELECT * FROM c ORDER BY c.low");
-    EXPECT_EQ(found.accesses.at(0).access, "index order");
+    EXPECT_EQ(found.page.accesses.at(0).access, "index order");
     found = page(named, "SELECT VALUE COUNT(1) FROM c WHERE c.low > \"c\"");
-    EXPECT_EQ(found.accesses.at(0).access, "index only");
+    EXPECT_EQ(found.page.accesses.at(0).access, "index only");
     ASSERT_EQ(found.rows.size(), 1U);
     EXPECT_EQ(found.rows[0],
               std::to_string(named.query("SELECT c.id FROM c WHERE c.low > \"c\"").rows.size()));
@@ -291,10 +291,10 @@ TEST_F(ComputedTest, TheIndexIsUsedWhereThePolicyNamesIt) {
     fill(other);
     found = page(other, equal);
     EXPECT_EQ(found.rows.size(), 1U);
-    EXPECT_EQ(found.accesses.at(0).access, "scan") << "no wildcard covers it";
-    EXPECT_EQ(found.index_use.potential, std::vector<std::string>{"/low/?"});
+    EXPECT_EQ(found.page.accesses.at(0).access, "scan") << "no wildcard covers it";
+    EXPECT_EQ(found.page.index_use.potential, std::vector<std::string>{"/low/?"});
     found = page(other, "SELECT * FROM c ORDER BY c.low");
-    EXPECT_EQ(found.accesses.at(0).access, "sort");
+    EXPECT_EQ(found.page.accesses.at(0).access, "sort");
 }
 
 TEST_F(ComputedTest, IndexesThatCannotBe) {

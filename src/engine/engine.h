@@ -24,6 +24,7 @@
 #include "engine/view_keeper.h"
 #include "meter/charge.h"
 #include "query/page.h"
+#include "query/row_texts.h"
 #include "script/script.h"
 
 namespace orrery::storage {
@@ -99,16 +100,17 @@ struct QueryRequest {
     bool over_container = false;          ///< the request names neither a key nor a range
     std::string continuation;
     uint32_t items_max = 100;
-    std::string front;                  ///< query::PageRequest::front
+    query::RowSink* rows = nullptr;     ///< takes the rows; null: QueryAnswer::rows does
     std::function<bool()> cancelled;    ///< true once nobody waits for the answer; may be empty
     size_t token_bytes_max = 12 << 10;  ///< of the continuation token
     bool use_index = true;              ///< false: as if nothing were indexed, for comparison
-    bool explain = false;               ///< query::PageRequest::explain, and QueryAnswer::range_ids
+    bool explain = false;               ///< query::PageScope::explain, and QueryAnswer::range_ids
     RequestTerms terms;
     meter::Bill* bill = nullptr;  ///< itemises the charge
 };
 struct QueryAnswer {
     query::PageAnswer page;
+    query::RowTexts rows;  ///< of requests without a sink
     std::string continuation;
     meter::Charge charge;
     std::vector<RangeCharge> range_charges;  ///< add up to the charge

@@ -130,8 +130,8 @@ TEST(PartitionKeeper, UnderLoad) {
                 request.continuation = token;
                 const auto page = engine.query(*first, request);
                 ASSERT_TRUE(page.ok()) << page.error().message;
-                rows.insert(page->page.rows.begin(), page->page.rows.end());
-                count += page->page.rows.size();
+                rows.insert(page->rows.begin(), page->rows.end());
+                count += page->rows.size();
                 token = page->continuation;
             } while (!token.empty());
             ASSERT_EQ(count, static_cast<size_t>(kStable));

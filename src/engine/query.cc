@@ -248,33 +248,32 @@ Status Engine::QueryPage::admit() const {
 }
 
 Status Engine::QueryPage::execute() {
-    if (!has_rows_) {
-        answer_.page.rows = query::RowTexts(request_.front);
-        return {};
-    }
+    if (!has_rows_) return {};
     const bool light = budget_ != nullptr;
-    auto [view, settings] = routed_.view_and_settings();
     query::PageRequest page{
         .query = *bound_->compiled,
         .parameters = bound_->parameters,
-        .partitions = {},
-        .range = range_,
-        .full_epk = request_.full_epk,
-        .view = light ? storage::in_memory(*view, *budget_) : std::move(view),
-        .settings = std::move(settings),
-        .clock = clock_,
-        .position = std::move(token_.position),
-        .rows_max = request_.items_max,
-        .front = request_.front,
-        .bytes_max = limits::kResponsePageBytesMax,
-        .deadline_us = light ? INT64_MAX : started_ + kPageBudgetUs,
-        .cancelled = light ? std::function<bool()>() : request_.cancelled,
-        .use_index = request_.use_index,
-        .explain = request_.explain,
-        .position_bytes_max = ContinuationTokens::payload_bytes(request_.token_bytes_max, range_),
+        .scope = {.sources = {},
+                  .range = range_,
+                  .full_epk = request_.full_epk,
+                  .clock = clock_,
+                  .position = std::move(token_.position),
+                  .rows = request_.rows != nullptr ? *request_.rows : answer_.rows,
+                  .rows_max = request_.items_max,
+                  .bytes_max = limits::kResponsePageBytesMax,
+                  .deadline_us = light ? INT64_MAX : started_ + kPageBudgetUs,
+                  .cancelled = light ? std::function<bool()>() : request_.cancelled,
+                  .use_index = request_.use_index,
+                  .explain = request_.explain,
+                  .position_bytes_max =
+                      ContinuationTokens::payload_bytes(request_.token_bytes_max, range_)},
         .owner = light ? nullptr : bound_,
         .parked = nullptr};
-    for (const auto* range : ranges_) page.partitions.push_back(range->partition.get());
+    const auto [stored, settings] = routed_.view_and_settings();
+    const storage::ViewPtr view = light ? storage::in_memory(*stored, *budget_) : stored;
+    page.scope.sources.reserve(ranges_.size());
+    for (const auto* range : ranges_)
+        page.scope.sources.push_back({range->partition.get(), view, settings});
     std::unique_ptr<query::ParkedPass> parked;
     if (token_.pass != 0) parked = engine_.passes_.take(token_.pass);
     if (!request_.continuation.empty()) page.parked = &parked;

@@ -84,23 +84,23 @@ protected:
         const auto parameters = query::Parameters::bind(**compiled, json::Value());
         CHECK(parameters.ok());
         const TickingClock clock(engine_.clock());
+        query::RowTexts rows;
         query::PageRequest request{.query = **compiled,
                                    .parameters = *parameters,
-                                   .partitions = {},
-                                   .range = {},
-                                   .full_epk = {},
-                                   .view = routed->view,
-                                   .settings = routed->settings,
-                                   .clock = clock,
-                                   .position = {},
-                                   .rows_max = 1000,
-                                   .front = {},
-                                   .deadline_us = INT64_MAX,
-                                   .cancelled = {},
+                                   .scope = {.sources = {},
+                                             .range = {},
+                                             .full_epk = {},
+                                             .clock = clock,
+                                             .position = {},
+                                             .rows = rows,
+                                             .rows_max = 1000,
+                                             .deadline_us = INT64_MAX,
+                                             .cancelled = {}},
                                    .owner = nullptr,
                                    .parked = nullptr};
         for (const auto& range : routed->container->ranges->ranges)
-            request.partitions.push_back(range.partition.get());
+            request.scope.sources.push_back(
+                {range.partition.get(), routed->view, routed->settings});
         auto page = query::execute_page(request);
         CHECK(page.ok());
         return std::move(*page);
@@ -218,7 +218,7 @@ TEST_F(ExplainTest, PagesTellTheirOwnRows) {
     do {
         const auto answer = ask(container, unordered, request);
         ASSERT_EQ(answer.page.accesses.size(), 1U);
-        EXPECT_EQ(answer.page.accesses[0].matched, answer.page.rows.size());
+        EXPECT_EQ(answer.page.accesses[0].matched, answer.rows.size());
         matched += answer.page.accesses[0].matched;
         request.continuation = answer.continuation;
     } while (!request.continuation.empty());

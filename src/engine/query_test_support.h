@@ -165,7 +165,7 @@ public:
         }
         const auto& composites = answer->page.index_use.utilized_composite;
         outcome.composites.insert(composites.begin(), composites.end());
-        const auto& rows = answer->page.rows;
+        const auto& rows = answer->rows;
         if (rows.size() > options.page_rows)
             outcome.error = "a page of " + std::to_string(rows.size()) + " rows";
         for (const std::string_view row : rows) outcome.rows.emplace_back(row);
@@ -185,7 +185,7 @@ private:
             return json::error_text(light->error()) == json::error_text(expected.error())
                        ? ""
                        : "in memory another error";
-        if ((*light)->page.rows != expected->page.rows) return "in memory other rows";
+        if ((*light)->rows != expected->rows) return "in memory other rows";
         if (meter::ru_text((*light)->charge) != meter::ru_text(expected->charge))
             return "in memory another charge";
         return "";
@@ -200,7 +200,7 @@ private:
         for (int i = 0; i < 2; ++i) {
             const auto again = engine_->engine().query(*container_, request);
             if (!again.ok()) return "repeated, an error: " + again.error().message;
-            if (again->page.rows != expected->page.rows) return "repeated, other rows";
+            if (again->rows != expected->rows) return "repeated, other rows";
             if (again->continuation.empty() != expected->continuation.empty())
                 return "repeated, another end";
             if (continued) continue;

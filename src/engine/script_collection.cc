@@ -252,12 +252,13 @@ Result<std::string> ScriptCollection::query(const json::Value& request) {
     page.continuation = text_of(options.member("continuation"));
     page.terms.exempt = true;  // the script's budget pays
     page.bill = scope_.bill;
-    page.front = "{\"resource\":[";
-    TRY(QueryAnswer found, scope_.engine.query_routed(scope_.routed, page));
+    query::RowTexts rows("{\"resource\":[");
+    page.rows = &rows;
+    TRY(const QueryAnswer found, scope_.engine.query_routed(scope_.routed, page));
     scope_.budget.add(found.charge);
     std::string more;
     if (!found.continuation.empty()) more = ",\"continuation\":" + quoted(found.continuation);
-    return found.page.rows.take_text("],\"options\":" + options_text(200, more) + "}");
+    return rows.take_text("],\"options\":" + options_text(200, more) + "}");
 }
 
 /// Functions of the query language on constants.

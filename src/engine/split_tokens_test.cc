@@ -71,7 +71,7 @@ TEST(SplitTokens, TokensSurvive) {
                 request.continuation = token;
                 const auto page = engine.query(*first, request);
                 ASSERT_TRUE(page.ok()) << page.error().message;
-                for (const auto row : page->page.rows) rows.emplace_back(row);
+                for (const auto row : page->rows) rows.emplace_back(row);
                 token = page->continuation;
             }
             if (rows.size() % 3 == 0) {
@@ -125,7 +125,7 @@ TEST(SplitTokens, HalvesGoOnTogether) {
             EXPECT_TRUE(found.ok()) << one.text << ": " << found.error().message;
             std::vector<std::string> rows;
             if (!found.ok()) return token.clear(), rows;
-            for (const auto row : found->page.rows) rows.emplace_back(row);
+            for (const auto row : found->rows) rows.emplace_back(row);
             token = found->continuation;
             return rows;
         };
@@ -198,11 +198,11 @@ TEST(SplitTokens, NoKeysNoRows) {
         request.range = {"\x20", "\x20"};
         const auto found = engine.query(*container, request);
         ASSERT_TRUE(found.ok()) << text << ": " << found.error().message;
-        EXPECT_EQ(found->page.rows.size(), static_cast<size_t>(rows)) << text;
+        EXPECT_EQ(found->rows.size(), static_cast<size_t>(rows)) << text;
         const auto light = query_in_memory(engine, *container, request);
         if (light) {
             ASSERT_TRUE(light->ok());
-            EXPECT_EQ((*light)->page.rows.size(), static_cast<size_t>(rows)) << text;
+            EXPECT_EQ((*light)->rows.size(), static_cast<size_t>(rows)) << text;
         }
     }
 }
@@ -401,7 +401,7 @@ TEST(SplitTokens, WindowsOfDistinctRowsSurvive) {
             request.continuation = token;
             const auto page = engine.query(*first, request);
             ASSERT_TRUE(page.ok()) << one.text << page.error().message;
-            for (const auto row : page->page.rows) rows.emplace_back(row);
+            for (const auto row : page->rows) rows.emplace_back(row);
             token = page->continuation;
             // Long enough for what was kept between pages to go.
             test.clock().advance_seconds(600);
@@ -428,7 +428,7 @@ TEST(SplitTokens, WindowsOfDistinctRowsSurvive) {
     request.text = "SELECT DISTINCT TOP 5 VALUE c.n FROM c";
     const auto page = engine.query(*first, request);
     ASSERT_TRUE(page.ok());
-    EXPECT_EQ(page->page.rows.size(), 5U);
+    EXPECT_EQ(page->rows.size(), 5U);
     EXPECT_TRUE(page->continuation.empty());
 }
 

@@ -226,7 +226,7 @@ Result<std::vector<std::string>> ViewKeeper::keys_of(const catalog::Container& v
     std::vector<std::string> keys;
     do {
         TRY(const auto answer, engine_.query(view, request));
-        for (const std::string_view row : answer.page.rows) {
+        for (const std::string_view row : answer.rows) {
             TRY(auto epk, epk_of(view.settings->key, row));
             keys.push_back(std::move(epk));
         }

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "partition/partition.h"
 #include "query/query.h"
-#include "query/row_texts.h"
+#include "query/row_sink.h"
 #include "storage/store.h"
 
 /// Queries over the items of partitions: one page at a time, on the index where it serves.
@@ -25,25 +25,37 @@ public:
     virtual size_t bytes() const = 0;
 };
 
-struct PageRequest {
-    const CompiledQuery& query;
-    const Parameters& parameters;
-    /// Those that overlap `range`, in order of their ranges.
-    std::vector<partition::Partition*> partitions;
+/// A partition that is read, and what belongs to it: nothing else says that the views of two
+/// partitions were made together, or that a change of settings has reached both.
+struct SourceRange {
+    partition::Partition* partition = nullptr;
+    storage::ViewPtr view;
+    partition::ContainerSettingsPtr settings;  ///< under which the view's index was written
+};
+
+/// What a page is about, and when it ends.
+struct PageScope {
+    /// Those that overlap `range`, in order of their ranges; at least one.
+    std::vector<SourceRange> sources;
     partition::EpkRange range;
     std::optional<std::string> full_epk;  ///< the range is exactly this key
-    storage::ViewPtr view;
-    partition::ContainerSettingsPtr settings;  ///< those that belong to the view
     const Clock& clock;
     std::string position;  ///< PageAnswer::position of the page before; empty: the first page
+    RowSink& rows;
     uint32_t rows_max = 100;
-    std::string front;  ///< what the text of all rows is to begin with
     uint64_t bytes_max = 4ULL << 20;
     int64_t deadline_us = 0;  ///< monotonic; later the page ends with what it has
     std::function<bool()> cancelled;
     bool use_index = true;  ///< false: every item is read, as if nothing were indexed
     bool explain = false;   ///< somebody will read what the reports say in words, and `operators`
     size_t position_bytes_max = SIZE_MAX;
+};
+
+/// A page of a query in SQL.
+struct PageRequest {
+    const CompiledQuery& query;
+    const Parameters& parameters;
+    PageScope scope;
     /// Keeps `query`, `parameters` and the partitions alive. Null: nothing can be parked.
     std::shared_ptr<const void> owner;
     std::unique_ptr<ParkedPass>* parked = nullptr;  ///< PageAnswer::parked of the page before
@@ -52,7 +64,7 @@ struct PageRequest {
 /// Work in one partition, counted as the RU formula counts it: by what the query says, not by what
 /// the plan did (service-model §3.2).
 struct PartitionWork {
-    size_t partition = 0;  ///< index in PageRequest::partitions
+    size_t partition = 0;  ///< index in PageScope::sources
     uint64_t seeks = 0;
     uint64_t loaded_items = 0;
     uint64_t index_entries = 0;
@@ -87,8 +99,8 @@ struct IndexUse {
 };
 
 struct PageAnswer {
-    RowTexts rows;
-    std::string position;  ///< empty: there is no more
+    uint64_t row_count = 0;  ///< that went to the sink
+    std::string position;    ///< empty: there is no more
     /// The position counts rows of the whole range: over a part of it, it means nothing.
     bool whole_range = false;
     std::vector<PartitionWork> work;

@@ -76,7 +76,7 @@ bool is_expressible(const Value& v) {
     return !v.is_number() || std::isfinite(v.as_double());
 }
 
-class RowsSink final : public RowSink {
+class RowsSink final : public ValueSink {
 public:
     bool row(const Value& value) override {
         if (!is_expressible(value)) return true;

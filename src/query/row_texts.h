@@ -3,38 +3,44 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "json/write.h"
+#include "partition/client_item.h"
+#include "query/row_sink.h"
+
 namespace orrery::query {
 
 /// Rows as JSON texts, one behind the other in one text with commas between them: whoever sends
-/// them all sends that.
-class RowTexts {
+/// them all sends that. Items are as clients see them.
+class RowTexts final : public RowSink {
 public:
     RowTexts() = default;
     /// `front`: what the whole text begins with.
     explicit RowTexts(std::string front) : text_(std::move(front)), front_size_(text_.size()) {}
 
-    /// `append` is called with the text that the row is to be appended to.
-    template <typename Append>
-    void add_with(const Append& append) {
-        if (!ends_.empty()) text_.push_back(',');
-        append(text_);
-        ends_.push_back(text_.size());
+    size_t add_item(const ShownItem& item) override {
+        if (settings_ != &item.settings) writer_.emplace(item.settings);
+        settings_ = &item.settings;
+        return add_with([&] { writer_->append(text_, item.document, item.docref); });
     }
-    void add(std::string_view row) {
-        add_with([&](std::string& text) { text += row; });
+    size_t add_value(const json::Value& row) override {
+        return add_with([&] { json::write(text_, row, json::NumberForm::kCanonical); });
     }
-
-    /// So many rows of about so many bytes are to come.
-    void expect(size_t rows, size_t row_bytes) {
+    size_t add_text(std::string_view row) override {
+        return add_with([&] { text_ += row; });
+    }
+    void expect(size_t items, size_t item_bytes) override {
         constexpr size_t kRoomMax = 256 * 1024;
         constexpr size_t kBack = 64;  // what follows the last row
-        ends_.reserve(ends_.size() + std::min(rows, kRoomMax / sizeof(size_t)));
-        text_.reserve(text_.size() + std::min(rows * (row_bytes + 1) + kBack, kRoomMax));
+        constexpr size_t kSystemPropertiesBytes = 256;
+        const size_t row_bytes = item_bytes + kSystemPropertiesBytes + 1;
+        ends_.reserve(ends_.size() + std::min(items, kRoomMax / sizeof(size_t)));
+        text_.reserve(text_.size() + std::min(items * row_bytes + kBack, kRoomMax));
     }
 
     size_t size() const { return ends_.size(); }
@@ -70,14 +76,27 @@ public:
         const RowTexts* rows_;
         size_t at_;
     };
-    friend bool operator==(const RowTexts&, const RowTexts&) = default;
+    friend bool operator==(const RowTexts& a, const RowTexts& b) {
+        return a.text_ == b.text_ && a.ends_ == b.ends_;
+    }
     Iterator begin() const { return {*this, 0}; }
     Iterator end() const { return {*this, size()}; }
 
 private:
+    template <typename Append>
+    size_t add_with(const Append& append) {
+        if (!ends_.empty()) text_.push_back(',');
+        const size_t before = text_.size();
+        append();
+        ends_.push_back(text_.size());
+        return text_.size() - before;
+    }
+
     std::string text_;
     size_t front_size_ = 0;
-    std::vector<size_t> ends_;  ///< in text_
+    std::vector<size_t> ends_;                                ///< in text_
+    const partition::ContainerSettings* settings_ = nullptr;  ///< of writer_
+    std::optional<partition::ItemWriter> writer_;
 };
 
 }  // namespace orrery::query

@@ -62,7 +62,8 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     request.range = std::move(scope.range);
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
     TRY(request.items_max, page_size(*call));
-    request.front = feed_front(call->container->rid_text, "Documents");
+    query::RowTexts rows(feed_front(call->container->rid_text, "Documents"));
+    request.rows = &rows;
     TRY(request.token_bytes_max, token_limit(call->headers));
     request.cancelled = [&call, here] {
         if (here == RunsOn::kScriptThread && engine::Scripts::given_up()) return true;
@@ -86,13 +87,13 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     answer.range_charges = found.range_charges;
     answer.touched = found.touched;
     answer.continuation = found.continuation;
-    answer.item_count = found.page.rows.size();
+    answer.item_count = found.page.row_count;
     answer.query = &found;
     answer.query_parameters = &request.parameters;
     answer.page_size = request.items_max;
     answer.continued = !request.continuation.empty();
     TRY_STATUS(add_query_reports(call, found));
-    reply(call, answer, found.page.rows.take_text(feed_back(found.page.rows.size())));
+    reply(call, answer, rows.take_text(feed_back(rows.size())));
     return true;
 }
 

@@ -55,7 +55,7 @@ std::string query_metrics(const engine::QueryAnswer& answer) {
         "indexUtilizationRatio={:.2f}",
         ms(answer.elapsed_us), ms(answer.compile_us), ms(page.plan_us), ms(run_us),
         ms(page.index_us), ms(page.load_us), page.retrieved_items, page.retrieved_bytes,
-        page.rows.size(), page.output_bytes, ratio);
+        page.row_count, page.output_bytes, ratio);
 }
 
 /// The flat form, which Java, Python and Go read.
@@ -134,9 +134,9 @@ std::string explanation(const engine::QueryAnswer& answer) {
         R"("planUs":{},"indexUs":{},"loadUs":{},"totalUs":{}}})",
         array_of(told_of(page.accesses), access),
         left_out == 0 ? "" : fmt::format(R"(,"stepsLeftOut":{})", left_out),
-        array_of(page.operators, operator_text), array_of(told_of(page.work), work),
-        page.rows.size(), meter::ru_text(answer.charge), answer.compile_us, page.plan_us,
-        page.index_us, page.load_us, answer.elapsed_us);
+        array_of(page.operators, operator_text), array_of(told_of(page.work), work), page.row_count,
+        meter::ru_text(answer.charge), answer.compile_us, page.plan_us, page.index_us, page.load_us,
+        answer.elapsed_us);
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ Status add_query_reports(const CallPtr& call, const engine::QueryAnswer& answer)
     if (metrics) response.add_header("x-ms-documentdb-query-metrics", query_metrics(answer));
     TRY(const bool flat, asks(HeaderName::kPopulateIndexMetrics));
     TRY(const bool nested, asks(HeaderName::kPopulateIndexMetricsV2));
-    if (!answer.page.rows.empty() && (flat || nested)) {
+    if (answer.page.row_count > 0 && (flat || nested)) {
         const query::IndexUse& use = answer.page.index_use;
         response.add_header(
             "x-ms-cosmos-index-utilization",

@@ -154,7 +154,7 @@ void set_query(RequestRecord& record, const Answer& answer) {
     const auto& found = *answer.query;
     record.query_hash = lab::shape_hash(found.compiled);
     record.retrieved = clamped(found.page.retrieved_items);
-    record.output = clamped(found.page.rows.size());
+    record.output = clamped(found.page.row_count);
     record.ranges = static_cast<uint16_t>(std::min<size_t>(found.range_charges.size(), UINT16_MAX));
     record.page_size = answer.page_size;
     record.continued = answer.continued;

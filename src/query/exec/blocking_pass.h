@@ -5,29 +5,34 @@
 #include <string_view>
 #include <vector>
 
-#include "query/exec/segments.h"
+#include "query/exec/candidate_reader.h"
+#include "query/exec/page.h"
+#include "query/exec/sql_rows.h"
 #include "query/exec/whole_rows.h"
-#include "query/page.h"
-#include "query/plan/position.h"
+#include "query/plan/sql_plan.h"
 
 namespace orrery::query {
 
-/// Owns what outlives a page. Its own request is the one of the first page.
+/// Owns what outlives a page of a query whose rows are known only at the end. Its own request is
+/// the one of the first page.
 class BlockingPass final : public ParkedPass {
 public:
-    BlockingPass(const PageRequest& first, Filter the_filter, bool keyed)
+    BlockingPass(const PageRequest& first, PagePlan the_plan, bool keyed)
         : request(first),
-          filter(std::move(the_filter)),
+          plan(std::move(the_plan)),
+          producer(request.query, request.parameters, request.scope.cancelled),
           run(request.query, request.parameters),
-          segments(segments_of(request, Position())),
+          segments(segments_of(request.scope, Position())),
           batch(request.query.is_heavy() ? 4 : 256),
-          result(request.query.root(), keyed) {
-        request.cancelled = nullptr;
+          result(request.query.root(), keyed),
+          makers(plan.indexes.size()) {
+        request.scope.cancelled = nullptr;
         request.parked = nullptr;
     }
 
-    PageRequest request;
-    const Filter filter;
+    PageRequest request;  ///< its sink is the first page's
+    const PagePlan plan;
+    const SqlProducer producer;
     QueryRun run;
     bool needs_keys = false;       ///< the result is known to be more than one page
     bool needs_no_body = false;    ///< items are counted as entries of the index
@@ -51,6 +56,16 @@ public:
     size_t next = 0;       ///< of the result's rows, the one that leaves next …
     size_t end = 0;        ///< … and the first that does not leave any more
     uint64_t emitted = 0;  ///< rows returned so far, by all pages
+    std::vector<std::unique_ptr<SqlRows>> makers;  ///< as the plan's indexes, when needed
+
+    const IndexPlan& index_of(const Segment& one) const { return plan.of(one.partition); }
+    SqlRows& rows_of(const Segment& one) {
+        auto& maker = makers[plan.index_of[one.partition]];
+        if (maker == nullptr)
+            maker = std::make_unique<SqlRows>(request.query, request.parameters, index_of(one),
+                                              request.scope.cancelled);
+        return *maker;
+    }
 
     /// Rows borrow from the item that made them, which goes with the next one.
     Status keep_rows() {
@@ -61,5 +76,8 @@ public:
     Status keep(const json::Value& row) { return result.add(row, run.row_keys()); }
     size_t bytes() const override { return run.retained_bytes() + result.bytes(); }
 };
+
+/// A page of a query whose rows are known only at the end.
+Status run_blocking(const PageRequest& request, Page& page);
 
 }  // namespace orrery::query

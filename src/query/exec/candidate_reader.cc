@@ -1,28 +1,29 @@
 // Reading the items of a segment, as its access finds them.
+#include "query/exec/candidate_reader.h"
+
 #include <algorithm>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "partition/expiry.h"
-#include "query/exec/segments.h"
 
 namespace orrery::query {
 
 using storage::Docref;
 
 // A partition has no items but those of its range.
-bool is_visible(const PageRequest& request, const Segment& segment, int64_t now,
-                const json::DocumentHeader& header) {
+bool is_visible(const Segment& segment, int64_t now, const json::DocumentHeader& header) {
     return (segment.whole_partition || segment.range.contains(header.epk)) &&
-           !partition::is_expired(request.settings->default_ttl, header.ts, header.own_ttl, now);
+           !partition::is_expired(segment.settings().default_ttl, header.ts, header.own_ttl, now);
 }
 
-CandidateReader::CandidateReader(const PageRequest& request, const Segment& segment, Access access,
-                                 const Start& start)
-    : request_(request),
+CandidateReader::CandidateReader(const PageScope& page, const Producer& producer,
+                                 const Segment& segment, Access access, const Start& start)
+    : page_(page),
       segment_(segment),
       access_(std::move(access)),
-      now_(request.clock.wall_seconds()),
+      now_(page.clock.wall_seconds()),
       resume_term_(start.term),
       resume_docref_(start.docref),
       resume_inclusive_(start.inclusive) {
@@ -39,7 +40,7 @@ CandidateReader::CandidateReader(const PageRequest& request, const Segment& segm
                 if (!resume_inclusive_) from.push_back('\0');
                 begin = std::max(begin, from);
             }
-            items_ = request.view->scan(storage::Family::kItems, begin, end);
+            items_ = segment.view().scan(storage::Family::kItems, begin, end);
             break;
         }
         case Access::Kind::kStream:
@@ -51,9 +52,8 @@ CandidateReader::CandidateReader(const PageRequest& request, const Segment& segm
             }
             break;
         case Access::Kind::kTerms:
-            entries_.emplace(
-                IndexReader{request.query, request.parameters, scope, request.settings->path_key},
-                *access_.terms, resume_term_, resume_docref_);
+            entries_.emplace(IndexReader{producer, scope, segment.settings().path_key},
+                             *access_.terms, resume_term_, resume_docref_);
             break;
     }
 }
@@ -82,13 +82,24 @@ bool CandidateReader::next_docref(Candidate& out) {
     return false;
 }
 
-Result<bool> CandidateReader::each(size_t max, const Use& use) {
-    if (access_.kind == Access::Kind::kScan) return each_scanned(max, use);
-    while (true) {
-        TRY(const bool any, gather(max));
-        if (!any) return false;
-        TRY(const bool given, are_neighbours() ? each_neighbour(use) : each_fetched(use));
-        if (given) return true;
+Error entry_without_item() {
+    return errors::internal(
+        "Stored data is damaged: the index names an item that is not there. Run `orrery check`.");
+}
+
+Result<const Candidate*> CandidateReader::next(size_t batch_max) {
+    if (access_.kind == Access::Kind::kScan) {
+        if (batch_left_ == 0) batch_left_ = batch_max;
+        return next_scanned();
+    }
+    for (;;) {
+        if (batch_left_ == 0) {
+            TRY_STATUS(gather(batch_max));
+            if (batch_.empty()) return nullptr;
+            TRY_STATUS(open_batch());
+        }
+        TRY(const Candidate* found, next_read());
+        if (found != nullptr) return found;
     }
 }
 
@@ -105,43 +116,47 @@ void expect_next(std::string_view document) {
 
 }  // namespace
 
-Result<bool> CandidateReader::each_scanned(size_t max, const Use& use) {
+/// From an item that was looked at to the next one.
+void CandidateReader::leave_scanned() {
     // Reading the clock for every item would cost a tenth of the scan.
     constexpr size_t kTimedSteps = 16;
-    const size_t partition_bytes = storage::keys::partition(segment_.scope.partition).size();
-    Candidate candidate;
-    size_t given = 0;
-    while (given < max && items_->valid()) {
-        // Of a scan inside one partition.
-        const auto docref = Docref::from_bytes(items_->key().substr(partition_bytes));
-        if (!docref) return errors::internal("Stored data is damaged: a malformed key of an item.");
-        ++seen_;
-        candidate.document = items_->value();
-        expect_next(candidate.document);
-        TRY(candidate.decoded, json::decode_document(candidate.document));
-        if (is_visible(request_, segment_, now_, candidate.decoded.header)) {
-            candidate.docref = *docref;
-            ++given;
-            TRY(const bool go_on, use(candidate));
-            if (!go_on) return true;
-        }
-        if (seen_ % kTimedSteps != 0) {
-            items_->next();
-            continue;
-        }
-        const int64_t began = request_.clock.monotonic_us();
+    if (seen_ % kTimedSteps != 0) {
         items_->next();
-        load_us_ += static_cast<int64_t>(kTimedSteps) * (request_.clock.monotonic_us() - began);
+        return;
     }
-    if (!items_->valid()) TRY_STATUS(items_->status());
-    return given > 0;
+    const int64_t began = page_.clock.monotonic_us();
+    items_->next();
+    load_us_ += static_cast<int64_t>(kTimedSteps) * (page_.clock.monotonic_us() - began);
 }
 
-/// The next docrefs into the batch; false at the end.
-Result<bool> CandidateReader::gather(size_t max) {
-    if (gathered_all_) return false;
-    const int64_t began = request_.clock.monotonic_us();
+Result<const Candidate*> CandidateReader::next_scanned() {
+    constexpr size_t kPartitionBytes = sizeof(storage::PartitionId);
+    if (std::exchange(on_item_, false)) leave_scanned();
+    while (items_->valid()) {
+        // Of a scan inside one partition.
+        const auto docref = Docref::from_bytes(items_->key().substr(kPartitionBytes));
+        if (!docref) return errors::internal("Stored data is damaged: a malformed key of an item.");
+        ++seen_;
+        scanned_.document = items_->value();
+        expect_next(scanned_.document);
+        TRY(scanned_.decoded, json::decode_document(scanned_.document));
+        if (is_visible(segment_, now_, scanned_.decoded.header)) {
+            scanned_.docref = *docref;
+            on_item_ = true;
+            --batch_left_;
+            return &scanned_;
+        }
+        leave_scanned();
+    }
+    TRY_STATUS(items_->status());
+    return nullptr;
+}
+
+/// The next docrefs into the batch; none at the end.
+Status CandidateReader::gather(size_t max) {
     batch_.clear();
+    if (gathered_all_) return {};
+    const int64_t began = page_.clock.monotonic_us();
     constexpr size_t kRoomAtFirst = 16;
     batch_.reserve(std::min(max, access_.counted ? access_.estimate + 1 : kRoomAtFirst));
     while (batch_.size() < max && !gathered_all_) {
@@ -150,8 +165,8 @@ Result<bool> CandidateReader::gather(size_t max) {
     }
     if (!status_.ok()) return std::move(status_);
     seen_ += batch_.size();
-    index_us_ += request_.clock.monotonic_us() - began;
-    return !batch_.empty();
+    index_us_ += page_.clock.monotonic_us() - began;
+    return {};
 }
 
 /// Items that lie close together are read in passing.
@@ -168,61 +183,49 @@ bool CandidateReader::are_neighbours() const {
            });
 }
 
-namespace {
-
-/// Items and index agree in one view: an entry without an item is damage.
-Error entry_without_item() {
-    return errors::internal(
-        "Stored data is damaged: the index names an item that is not there. Run `orrery check`.");
+Status CandidateReader::open_batch() {
+    const int64_t began = page_.clock.monotonic_us();
+    batch_left_ = batch_.size();
+    if (are_neighbours()) {
+        const storage::PartitionId partition = segment_.scope.partition;
+        key_ = storage::keys::item(partition, batch_.back().docref);
+        key_.push_back('\0');
+        neighbours_ = segment_.view().scan(
+            storage::Family::kItems, storage::keys::item(partition, batch_.front().docref), key_);
+    } else {
+        neighbours_.reset();
+        docrefs_.clear();
+        docrefs_.reserve(batch_.size());
+        for (const Candidate& candidate : batch_) docrefs_.push_back(candidate.docref);
+        TRY_STATUS(documents_.read(*segment_.source, docrefs_));
+    }
+    load_us_ += page_.clock.monotonic_us() - began;
+    return {};
 }
 
-}  // namespace
-
-/// False: none of the batch is visible.
-Result<bool> CandidateReader::each_neighbour(const Use& use) {
-    const int64_t began = request_.clock.monotonic_us();
-    const storage::PartitionId partition = segment_.scope.partition;
-    std::string key = storage::keys::item(partition, batch_.back().docref);
-    key.push_back('\0');
-    const auto cursor = request_.view->scan(
-        storage::Family::kItems, storage::keys::item(partition, batch_.front().docref), key);
-    bool given = false;
-    for (Candidate& candidate : batch_) {
-        storage::keys::set_item(key, partition, candidate.docref);
-        while (cursor->valid() && cursor->key() < key) cursor->next();
-        if (!cursor->valid()) TRY_STATUS(cursor->status());
-        if (!cursor->valid() || cursor->key() != key) return entry_without_item();
-        candidate.document = cursor->value();
-        TRY(candidate.decoded, json::decode_document(candidate.document));
-        if (!is_visible(request_, segment_, now_, candidate.decoded.header)) continue;
-        given = true;
-        TRY(const bool go_on, use(candidate));
-        if (!go_on) break;
-    }
-    load_us_ += request_.clock.monotonic_us() - began;
-    return given;
+Result<std::optional<std::string_view>> CandidateReader::document_of(const Candidate& candidate) {
+    if (neighbours_ == nullptr)
+        return documents_.at(static_cast<size_t>(&candidate - batch_.data()));
+    storage::keys::set_item(key_, segment_.scope.partition, candidate.docref);
+    while (neighbours_->valid() && neighbours_->key() < key_) neighbours_->next();
+    if (!neighbours_->valid()) TRY_STATUS(neighbours_->status());
+    if (!neighbours_->valid() || neighbours_->key() != key_)
+        return std::optional<std::string_view>();
+    return std::optional(neighbours_->value());
 }
 
-/// False: none of the batch is visible.
-Result<bool> CandidateReader::each_fetched(const Use& use) {
-    const int64_t began = request_.clock.monotonic_us();
-    docrefs_.clear();
-    docrefs_.reserve(batch_.size());
-    for (const Candidate& candidate : batch_) docrefs_.push_back(candidate.docref);
-    TRY_STATUS(documents_.read(request_, *request_.partitions[segment_.partition], docrefs_));
-    load_us_ += request_.clock.monotonic_us() - began;
-    bool given = false;
-    for (size_t i = 0; i < batch_.size(); ++i) {
-        const auto bytes = documents_.at(i);
-        if (!bytes) return entry_without_item();
-        batch_[i].document = *bytes;
-        TRY(batch_[i].decoded, json::decode_document(*bytes));
-        if (!is_visible(request_, segment_, now_, batch_[i].decoded.header)) continue;
-        given = true;
-        TRY(const bool go_on, use(batch_[i]));
-        if (!go_on) break;
+/// The next of the batch that is visible; null: none is left.
+Result<const Candidate*> CandidateReader::next_read() {
+    while (batch_left_ > 0) {
+        Candidate& candidate = batch_[batch_.size() - batch_left_];
+        --batch_left_;
+        TRY(const auto document, document_of(candidate));
+        if (!document) return entry_without_item();
+        candidate.document = *document;
+        TRY(candidate.decoded, json::decode_document(*document));
+        if (is_visible(segment_, now_, candidate.decoded.header)) return &candidate;
     }
-    return given;
+    return nullptr;
 }
 
 }  // namespace orrery::query

@@ -196,10 +196,6 @@ private:
 
 }  // namespace
 
-TermTester::TermTester(const CompiledQuery& query, const Parameters& parameters,
-                       const Condition& condition)
-    : query_(query), condition_(condition), evaluation_(query, parameters) {}
-
 TermTester::Verdict TermTester::test(std::string_view term) {
     const std::string& needle = condition_.needle;
     if (!needle.empty() && find_bytes(term, needle, 0) == std::string_view::npos)
@@ -207,12 +203,7 @@ TermTester::Verdict TermTester::test(std::string_view term) {
     arena_.clear();
     const auto value = index::decode_term(term, arena_);
     if (!value || value->is_array() || value->is_object()) return Verdict::kAskItem;
-    begin_with_value(evaluation_, query_, condition_.path, *value, arena_);
-    const bool passes =
-        std::any_of(condition_.tests.begin(), condition_.tests.end(), [&](const ValueTest& one) {
-            return one.node->test(evaluation_.context) == (one.want ? Truth::kTrue : Truth::kFalse);
-        });
-    return passes ? Verdict::kYes : Verdict::kNo;
+    return tester_->passes(*value, arena_) ? Verdict::kYes : Verdict::kNo;
 }
 
 TestedPostings::TestedPostings(const IndexReader& reader, const Condition& condition,
@@ -222,7 +213,7 @@ TestedPostings::TestedPostings(const IndexReader& reader, const Condition& condi
       path_(condition.entries_hash(reader.path_key)),
       from_term_(from_term),
       from_docref_(from_docref) {
-    if (!condition.tests.empty()) tester_.emplace(reader.query, reader.parameters, condition);
+    if (!condition.tests.empty()) tester_.emplace(reader.producer, condition);
 }
 
 bool TestedPostings::open_range() {

@@ -12,8 +12,7 @@
 #include "base/hash.h"
 #include "base/keyed_hash.h"
 #include "index/lookup.h"
-#include "query/bind/evaluation.h"
-#include "query/plan/conditions.h"
+#include "query/plan/plan.h"
 
 /// Sets of items as ascending docrefs, read from the index.
 namespace orrery::query {
@@ -37,27 +36,25 @@ public:
 };
 using DocrefStreamPtr = std::unique_ptr<DocrefStream>;
 
+/// What reading conditions needs besides themselves; all borrowed.
+struct IndexReader {
+    const Producer& producer;
+    const index::PostingScope& scope;
+    SipKey path_key;
+};
+
 /// Decides Condition::tests for the values of a path. Remembers nothing between values.
 class TermTester {
 public:
-    TermTester(const CompiledQuery& query, const Parameters& parameters,
-               const Condition& condition);
+    TermTester(const Producer& producer, const Condition& condition)
+        : condition_(condition), tester_(producer.value_tester(condition)) {}
     enum class Verdict : uint8_t { kNo, kYes, kAskItem };
     Verdict test(std::string_view term);
 
 private:
-    const CompiledQuery& query_;
     const Condition& condition_;
-    Evaluation evaluation_;
+    std::unique_ptr<ValueTester> tester_;
     json::Arena arena_;
-};
-
-/// What reading conditions needs besides themselves; all borrowed.
-struct IndexReader {
-    const CompiledQuery& query;
-    const Parameters& parameters;
-    const index::PostingScope& scope;
-    SipKey path_key;
 };
 
 /// The entries of a kTerms condition in term order, those that fail its tests left out.

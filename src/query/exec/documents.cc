@@ -15,9 +15,9 @@ constexpr size_t kBytesPerStep = 1024;
 
 }  // namespace
 
-Status Documents::read(const PageRequest& request, const partition::Partition& partition,
-                       const std::vector<Docref>& docrefs) {
-    const storage::View& view = *request.view;
+Status Documents::read(const SourceRange& source, const std::vector<Docref>& docrefs) {
+    const storage::View& view = *source.view;
+    const partition::Partition& partition = *source.partition;
     storage::ReadBudget* const budget = storage::budget_of(view);
     cached_.resize(docrefs.size());
     places_.resize(docrefs.size());
@@ -53,11 +53,10 @@ DocumentPtr Documents::share(size_t i) const {
     return document ? std::make_shared<const std::string>(*document) : nullptr;
 }
 
-Result<std::vector<DocumentPtr>> load_documents(const PageRequest& request,
-                                                const partition::Partition& partition,
+Result<std::vector<DocumentPtr>> load_documents(const SourceRange& source,
                                                 const std::vector<Docref>& docrefs) {
     Documents documents;
-    TRY_STATUS(documents.read(request, partition, docrefs));
+    TRY_STATUS(documents.read(source, docrefs));
     std::vector<DocumentPtr> out(docrefs.size());
     for (size_t i = 0; i < docrefs.size(); ++i) out[i] = documents.share(i);
     return out;

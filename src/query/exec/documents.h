@@ -17,8 +17,7 @@ using DocumentPtr = std::shared_ptr<const std::string>;
 /// reused from batch to batch.
 class Documents {
 public:
-    Status read(const PageRequest& request, const partition::Partition& partition,
-                const std::vector<storage::Docref>& docrefs);
+    Status read(const SourceRange& source, const std::vector<storage::Docref>& docrefs);
     /// Of the docref at this place in the last read(), until the next; nullopt: there is none.
     std::optional<std::string_view> at(size_t i) const;
     /// The same, for longer; null: there is none.
@@ -32,8 +31,7 @@ private:
 };
 
 /// Documents that outlive the view's blocks; null where there is none.
-Result<std::vector<DocumentPtr>> load_documents(const PageRequest& request,
-                                                const partition::Partition& partition,
+Result<std::vector<DocumentPtr>> load_documents(const SourceRange& source,
                                                 const std::vector<storage::Docref>& docrefs);
 
 }  // namespace orrery::query

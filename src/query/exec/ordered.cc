@@ -1,128 +1,188 @@
-// ORDER BY: the segments' items, each in order, merged.
+// Orders of the index: the segments' items, each in order, merged.
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "base/errors.h"
 #include "query/exec/ordered_segment.h"
 
 namespace orrery::query {
+namespace {
 
 using storage::Docref;
 
 /// The whole key of the position's item. A cut term stands for several keys: the item itself knows,
 /// if it is as it was; else the key's first bytes. What agrees with those is then returned again
 /// rather than lost.
-Status PageRun::find_position_key() {
-    position_key_ = resume_.term;
-    if (!resume_.key.empty()) {
-        position_key_ = resume_.key;
-        if (order_.backward) position_key_.append(16, '\xFF');
+Result<OrderedStart> find_start(Page& page) {
+    OrderedStart start{page.resume, page.resume.term};
+    Position& position = start.position;
+    const SortOrder& order = page.plan.indexes[0].order;
+    if (!position.key.empty()) {
+        start.key = position.key;
+        if (order.backward) start.key.append(16, '\xFF');
     }
-    const auto docref = Docref::from_bytes(resume_.docref);
-    if (resume_.order != Position::Order::kSorted || !docref) return {};
-    if (!resume_.term.empty() && resume_.key.empty()) return {};
-    for (const partition::Partition* partition : request_.partitions) {
-        TRY(auto found, load_documents(request_, *partition, {*docref}));
+    const auto docref = Docref::from_bytes(position.docref);
+    if (!start.resumes() || !docref) return start;
+    if (!position.term.empty() && position.key.empty()) return start;
+    for (size_t i = 0; i < page.scope.sources.size(); ++i) {
+        TRY(auto found, load_documents(page.scope.sources[i], {*docref}));
         if (!found[0]) continue;
-        TRY_STATUS(item_.load(request_, *found[0], *docref));
-        const std::string term = sort_key(item_, true);
-        const std::string key = sort_key(item_, false);
-        if (resume_.term.empty()) resume_.term = position_.term = term;
-        if (term == resume_.term && key.starts_with(resume_.key)) position_key_ = key;
-        return {};
+        RowMaker& rows = page.rows_of(i);
+        TRY(const auto document, json::decode_document(*found[0]));
+        TRY_STATUS(rows.load(document, *docref));
+        const std::string term = sort_key(rows, page.plan.of(i).order, true);
+        const std::string key = sort_key(rows, page.plan.of(i).order, false);
+        if (position.term.empty()) position.term = page.position.term = term;
+        if (term == position.term && key.starts_with(position.key)) start.key = key;
+        return start;
     }
-    if (!resume_.term.empty()) return {};
-    return Status(errors::continuation_cut());
+    if (!position.term.empty()) return start;
+    return errors::continuation_cut();
 }
 
-Status PageRun::run_ordered() {
-    TRY(order_, sort_order());
-    if (window_->closed()) return {};
-    TRY_STATUS(find_position_key());
-    const uint64_t rows_wanted =
-        std::min(window_->wanted(), request_.rows_max + window_->to_skip());
-    std::deque<OrderedSegment> segments;
-    for (Segment& segment : segments_of(request_, position_))
-        segments.emplace_back(*this, std::move(segment));
-    const Before before(order_);
-    const auto later = [&](const OrderedSegment* a, const OrderedSegment* b) {
-        return before(b->head(), a->head());
-    };
-    std::vector<OrderedSegment*> heap;
-    const Position& resume = resume_;
-    const auto place = [&](std::string_view term, std::string_view key, std::string_view docref,
-                           uint64_t item_rows) {
-        constexpr size_t kKeyBytesMax = 1024;
-        position_.order = Position::Order::kSorted;
-        position_.term = term;
-        position_.key = key == term ? std::string_view() : key.substr(0, kKeyBytesMax);
-        position_.docref = docref;
-        position_.item_rows = item_rows;
-    };
-    OrderedSegment* late = nullptr;  // ran out of time: what comes next in it is unknown
-    for (OrderedSegment& segment : segments) {
-        TRY_STATUS(segment.open(rows_wanted, rows_wanted / segments.size()));
-        TRY(const bool any, segment.advance());
-        if (any) {
-            heap.push_back(&segment);
-            std::push_heap(heap.begin(), heap.end(), later);
-        } else if (!segment.at_end()) {
-            late = &segment;
-            break;
-        }
+class Merge final : public ItemSource {
+public:
+    Merge(Page& page, OrderedStart start)
+        : start_(std::move(start)), before_(page.plan.indexes[0].order) {
+        for (Segment& segment : segments_of(page.scope, page.position))
+            segments_.emplace_back(page, start_, std::move(segment));
     }
-    while (!heap.empty() && late == nullptr && !cancelled()) {
-        if (page_full(least_row_bytes(heap.front()->head().bytes))) {
-            more_ = true;
-            break;
-        }
-        std::pop_heap(heap.begin(), heap.end(), later);
-        OrderedSegment& segment = *heap.back();
-        const Placed& head = segment.head();
-        ++answer_.retrieved_items;
-        if (head.passed) ++answer_.matched_items;
-        if (!head.silent) ++flow_.merged_out;
-        answer_.retrieved_bytes += head.bytes;
-        PartitionWork& work = work_of(segment.partition());
-        ++work.loaded_items;
-        if (head.row_count > 1) work.join_tuples += head.row_count - 1;
-        const bool same = resume.order == Position::Order::kSorted &&
-                          head.docref.bytes() == resume.docref && head.term == resume.term;
-        uint64_t rows_done = same ? resume.item_rows : 0;
-        Step step = Step::kGoOn;
-        if (!head.silent && rows_done == 0 && head.row_count <= window_->to_skip()) {
-            window_->skip(head.row_count);
-        } else if (!head.silent) {
-            TRY(const DocumentPtr document, segment.document_of_head());
-            TRY(step,
-                take_item(*document, head.docref, Found::kMatched, segment.partition(), rows_done));
-        }
-        if (step == Step::kPageFull) {
-            if (rows_done > 0) place(head.term, head.key, head.docref.bytes(), rows_done);
-            more_ = true;
-            break;
-        }
-        if (step == Step::kClosed) break;
-        place(head.term, head.key, head.docref.bytes(), 0);
-        segment.pop();
-        TRY(const bool any, segment.advance());
-        if (any) {
-            std::push_heap(heap.begin(), heap.end(), later);
-        } else {
-            heap.pop_back();
-            if (!segment.at_end()) late = &segment;
-        }
+    Status open(Page& page);
+    Result<const FoundItem*> next(Page& page) override;
+    void note(Page& page, Taken taken, uint64_t rows_done) override;
+    void tell(Page& page) override;
+
+private:
+    Status go_on();
+    bool later(const OrderedSegment* a, const OrderedSegment* b) const {
+        return before_(b->head(), a->head());
     }
-    if (late != nullptr) {
-        // The next page starts where this segment stands; the others look there again.
-        if (!late->frontier().term.empty())
-            place(late->frontier().term, late->frontier().key, late->frontier().docref, 0);
-        more_ = true;
+    auto by_later() const {
+        return [this](const OrderedSegment* a, const OrderedSegment* b) { return later(a, b); };
     }
-    for (OrderedSegment& segment : segments) segment.tell();
-    flow_.merged = segments.size() > 1;
-    if (answer_.work.empty() && !request_.partitions.empty()) work_of(0);
+    void count(Page& page, const Placed& head) const;
+    static void place(Page& page, std::string_view term, std::string_view key,
+                      std::string_view docref, uint64_t item_rows);
+    static void place(Page& page, const Placed& head, uint64_t item_rows) {
+        place(page, head.term, head.key, head.docref.bytes(), item_rows);
+    }
+
+    const OrderedStart start_;
+    const Before before_;
+    std::deque<OrderedSegment> segments_;
+    std::vector<OrderedSegment*> heap_;  ///< those with a head, the first of all on top
+    OrderedSegment* front_ = nullptr;    ///< whose head is in hand; taken from the heap
+    OrderedSegment* late_ = nullptr;     ///< ran out of time: what comes next in it is unknown
+    DocumentPtr document_;
+    FoundItem item_;
+};
+
+Status Merge::open(Page& page) {
+    const Window& window = page.window;
+    const uint64_t rows_wanted = std::min(window.wanted(), page.scope.rows_max + window.to_skip());
+    for (OrderedSegment& segment : segments_) {
+        TRY_STATUS(segment.open(rows_wanted, rows_wanted / segments_.size()));
+        front_ = &segment;
+        TRY_STATUS(go_on());
+        if (late_ != nullptr) break;
+    }
     return {};
+}
+
+/// Takes the segment that was in hand on to its next head.
+Status Merge::go_on() {
+    OrderedSegment* const segment = std::exchange(front_, nullptr);
+    TRY(const bool any, segment->advance());
+    if (any) {
+        heap_.push_back(segment);
+        std::push_heap(heap_.begin(), heap_.end(), by_later());
+    } else if (!segment->at_end()) {
+        late_ = segment;
+    }
+    return {};
+}
+
+void Merge::place(Page& page, std::string_view term, std::string_view key, std::string_view docref,
+                  uint64_t item_rows) {
+    constexpr size_t kKeyBytesMax = 1024;
+    Position& position = page.position;
+    position.order = Position::Order::kSorted;
+    position.term = term;
+    position.key = key == term ? std::string_view() : key.substr(0, kKeyBytesMax);
+    position.docref = docref;
+    position.item_rows = item_rows;
+}
+
+void Merge::count(Page& page, const Placed& head) const {
+    ++page.answer.retrieved_items;
+    if (head.passed) ++page.answer.matched_items;
+    if (!head.silent) ++page.flow.merged_out;
+    page.answer.retrieved_bytes += head.bytes;
+    PartitionWork& work = page.work_of(front_->partition());
+    ++work.loaded_items;
+    if (head.row_count > 1) work.join_tuples += head.row_count - 1;
+}
+
+Result<const FoundItem*> Merge::next(Page& page) {
+    for (;;) {
+        if (front_ != nullptr) {
+            front_->pop();
+            TRY_STATUS(go_on());
+        }
+        if (heap_.empty() || late_ != nullptr || page.cancelled()) break;
+        if (page.full(page.least_row_bytes(heap_.front()->head().bytes))) {
+            page.more = true;
+            return nullptr;
+        }
+        std::pop_heap(heap_.begin(), heap_.end(), by_later());
+        front_ = heap_.back();
+        heap_.pop_back();
+        const Placed& head = front_->head();
+        count(page, head);
+        const bool same = start_.resumes() && head.docref.bytes() == start_.position.docref &&
+                          head.term == start_.position.term;
+        item_.rows_done = same ? start_.position.item_rows : 0;
+        const bool skipped =
+            !head.silent && item_.rows_done == 0 && head.row_count <= page.window.to_skip();
+        if (skipped) page.window.skip(head.row_count);
+        if (head.silent || skipped) {
+            place(page, head, 0);
+            continue;
+        }
+        TRY(document_, front_->document_of_head());
+        item_.bytes = *document_;
+        item_.docref = head.docref;
+        item_.known = Known::kMatched;
+        item_.source = front_->partition();
+        return &item_;
+    }
+    if (late_ != nullptr) {
+        // The next page starts where this segment stands; the others look there again.
+        const auto& frontier = late_->frontier();
+        if (!frontier.term.empty()) place(page, frontier.term, frontier.key, frontier.docref, 0);
+        page.more = true;
+    }
+    return nullptr;
+}
+
+void Merge::note(Page& page, Taken taken, uint64_t rows_done) {
+    if (taken == Taken::kWhole || (taken == Taken::kPageFull && rows_done > 0))
+        place(page, front_->head(), rows_done);
+}
+
+void Merge::tell(Page& page) {
+    for (OrderedSegment& segment : segments_) segment.tell();
+    page.flow.merged = segments_.size() > 1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ItemSource>> read_in_order(Page& page) {
+    TRY(OrderedStart start, find_start(page));
+    auto merge = std::make_unique<Merge>(page, std::move(start));
+    TRY_STATUS(merge->open(page));
+    return std::unique_ptr<ItemSource>(std::move(merge));
 }
 
 }  // namespace orrery::query

@@ -2,11 +2,12 @@
 #include "query/exec/ordered_segment.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/errors.h"
 #include "index/terms.h"
 #include "query/exec/key_runs.h"
+#include "query/plan/cost.h"
+#include "query/plan/sort_terms.h"
 
 namespace orrery::query {
 
@@ -14,84 +15,75 @@ using storage::Docref;
 
 namespace {
 
-constexpr uint64_t kScanCost = 10;
-constexpr uint64_t kEntryCost = 3;
-constexpr uint64_t kFetchCost = 60;
-constexpr uint64_t kListMax = 1'000'000;
-constexpr uint64_t kCountMax = 65'536;
-/// Sorted items whose documents are kept; of more, those that are shown are read again.
-constexpr uint64_t kDocumentsMax = 2'000;
-
 /// The index whose order is walked, for people.
 std::string walk_text(const SortOrder& order) {
-    std::string out;
-    if (order.composite == nullptr) {
-        out = metric_path(order.steps);
-    } else {
-        for (const auto& member : order.composite->members)
-            out += (out.empty() ? "" : ", ") + metric_path(member.steps) +
-                   (member.descending ? " DESC" : " ASC");
-        out += " (composite)";
-    }
+    std::string out =
+        order.composite == nullptr ? metric_path(order.steps) : composite_text(*order.composite);
     return order.backward ? out + ", from its end" : out;
 }
 
 }  // namespace
 
+std::string sort_key(RowMaker& rows, const SortOrder& order, bool cut) {
+    std::string out;
+    for (size_t i = 0; i < order.descending.size(); ++i) {
+        const json::Value value = rows.sort_value(i);
+        const size_t from = out.size();
+        if (cut) {
+            index::append_term(out, value);
+        } else {
+            append_uncut_term(out, value);
+        }
+        if (order.inverts(i)) invert_term(out, from);
+    }
+    return out;
+}
+
 bool OrderedSegment::after_position(const Placed& item) const {
-    const Position& position = run_.resume_;
-    if (position.order != Position::Order::kSorted) return true;
-    const auto docref = Docref::from_bytes(position.docref);
+    if (!start_.resumes()) return true;
+    const auto docref = Docref::from_bytes(start_.position.docref);
     if (!docref) return true;
-    const int order =
-        Before(run_.order_).compare(item.key, item.docref, run_.position_key_, *docref);
-    return position.item_rows > 0 ? order >= 0 : order > 0;
+    const int order = Before(this->order()).compare(item.key, item.docref, start_.key, *docref);
+    return start_.position.item_rows > 0 ? order >= 0 : order > 0;
 }
 
 /// Whether the index-served part of the filter holds; the item is silent if the rest does not.
-Result<bool> OrderedSegment::matches(std::string_view document, Placed& placed) {
-    TRY_STATUS(item_.load(request(), document, placed.docref));
-    ++run_.flow_.tested;
-    placed.bytes = item_.document().text.size();
-    TRY(const bool served, run_.rows_->passes_served(item_));
+Result<bool> OrderedSegment::matches(const json::DocumentView& document, Placed& placed) {
+    TRY_STATUS(rows_.load(document, placed.docref));
+    ++page_.flow.tested;
+    placed.bytes = document.text.size();
+    TRY(const bool served, rows_.passes_served());
     if (!served) return false;
-    rows_.clear();
-    TRY(const RowMaker::Tuples tuples, run_.rows_->rows(item_, rows_));
-    run_.flow_.counts.joined += tuples.joined;
-    run_.flow_.counts.passed += tuples.passed;
-    placed.row_count = rows_.size();
-    placed.silent = rows_.empty();
+    TRY(const RowMaker::Tuples tuples, rows_.make_rows());
+    page_.flow.counts.joined += tuples.joined;
+    page_.flow.counts.passed += tuples.passed;
+    placed.row_count = tuples.rows;
+    placed.silent = tuples.rows == 0;
     placed.passed = tuples.passed > 0;
     return true;
 }
 
 /// Inside one key: whether a query of this form can walk the path that is sorted by as a run, with
 /// items enough.
-bool OrderedSegment::may_walk_run() const {
-    if (!order().from_index || order().composite != nullptr ||
-        request().query.root().sources.size() != 1 ||
-        !may_have_run(request(), segment_, order().steps))
+bool OrderedSegment::may_walk_run(const SegmentFacts& facts) const {
+    if (!order().from_index || order().composite != nullptr || !page_.plan.one_source ||
+        !may_have_run(facts, order().steps))
         return false;
-    return std::all_of(
-        run_.filter_.conjuncts.begin(), run_.filter_.conjuncts.end(),
-        [&](const Conjunct& conjunct) {
-            if (!conjunct.condition) return false;
-            const Condition& condition = *conjunct.condition;
-            return (condition.is_of_values(order().steps) && condition.tests.empty()) ||
-                   names_the_key(request(), condition);
-        });
+    const auto& conjuncts = index_.filter.conjuncts;
+    return std::all_of(conjuncts.begin(), conjuncts.end(), [&](const Conjunct& conjunct) {
+        if (!conjunct.condition) return false;
+        const Condition& condition = *conjunct.condition;
+        return (condition.is_of_values(order().steps) && condition.tests.empty()) ||
+               names_the_key(facts, condition);
+    });
 }
 
 /// Whether it is walked as a run. It is where the page shows a small part of the key's items and
-/// nothing but that path says which; reading most of them one by one takes longer than sorting all.
+/// nothing but that path says which.
 Result<bool> OrderedSegment::walks_run(SegmentFacts& facts, uint64_t rows_wanted) {
-    if (!facts.index_complete || !may_walk_run()) return false;
-    const auto is_small = [&](uint64_t rows, uint64_t items) {
-        return rows < kListMax && rows * kFetchCost <= 2 * items * kScanCost;
-    };
+    if (!facts.index_complete || !may_walk_run(facts)) return false;
     uint64_t items = 0;
-    const bool there = use_key_run_in_memory(request(), segment_, order().steps);
-    if (there) {
+    if (use_key_run_in_memory(facts, order().steps)) {
         items = key_run_of(segment_, order().path)->size();
     } else {
         TRY(items, facts.items());
@@ -101,8 +93,8 @@ Result<bool> OrderedSegment::walks_run(SegmentFacts& facts, uint64_t rows_wanted
                                      [&](const index::TermRange& range) {
                                          return range.begin == all.begin && range.end == all.end;
                                      });
-    if (!is_small(rows_wanted, items) && !ranged) return false;
-    TRY(const bool usable, use_key_runs(request(), segment_, facts, {order().steps}));
+    if (!cost::is_small_part(rows_wanted, items) && !ranged) return false;
+    TRY(const bool usable, use_key_runs(facts, {order().steps}));
     if (!usable) return false;
     ranges_ = order().ranges;
     // A run has entries for items that lack the path.
@@ -112,120 +104,118 @@ Result<bool> OrderedSegment::walks_run(SegmentFacts& facts, uint64_t rows_wanted
     for (const index::TermRange& range : ranges_)
         entries += run->first_entry(run->column()->lower_bound(range.end)) -
                    run->first_entry(run->column()->lower_bound(range.begin));
-    return is_small(std::min(rows_wanted, entries), items);
+    return cost::is_small_part(std::min(rows_wanted, entries), items);
+}
+
+/// Sets walk_decides_; true: other paths than the order's say something.
+bool OrderedSegment::look_at_filter() {
+    bool narrows = false;
+    const Filter& filter = index_.filter;
+    walk_decides_ = filter.is_exact() && page_.plan.copies_items();
+    for (size_t i = 0; i < filter.conjuncts.size(); ++i) {
+        const auto& condition = filter.conjuncts[i].condition;
+        const auto& said = order().in_ranges;
+        const bool own = order().composite == nullptr
+                             ? condition && condition->is_of_values(order().steps)
+                             : std::find(said.begin(), said.end(), i) != said.end();
+        narrows |= condition && !own;
+        walk_decides_ &= own && condition->tests.empty();
+    }
+    return narrows;
+}
+
+/// The access whose items are sorted, where that costs less than the walk. Otherwise the walk may
+/// know what it is looking for.
+Result<std::optional<Access>> OrderedSegment::sorts_instead(SegmentFacts& facts,
+                                                            uint64_t rows_wanted) {
+    std::optional<Access> none;
+    TRY(const uint64_t items, facts.items());
+    TRY(Access access,
+        choose_access(facts, {.count_cap = cost::count_cap_beside_walk(rows_wanted, items),
+                              .only_counted = true}));
+    if (access.kind != Access::Kind::kStream || !access.counted) return none;
+    const cost::InOrder best = cost::cheapest_order(rows_wanted, access.estimate, items);
+    if (best == cost::InOrder::kSort) return std::optional(std::move(access));
+    if (best == cost::InOrder::kWalk) return none;
+    members_.emplace();
+    for (; access.stream->valid() && members_->size() < cost::kListMax; access.stream->next())
+        members_->emplace(access.stream->docref());
+    TRY_STATUS(access.stream->status());
+    if (access.stream->valid()) members_.reset();
+    return none;
 }
 
 Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
-    run_.work_of(segment_.partition);
-    const int64_t began = request().clock.monotonic_us();
-    const Position& position = run_.resume_;
-    TRY(SegmentFacts facts, facts_of(request(), segment_));
-    bool narrows = false;  // other paths say something
-    walk_decides_ = run_.filter_.is_exact() && request().query.returns_whole_item() &&
-                    request().query.root().sources.size() == 1;
-    for (const Conjunct& conjunct : run_.filter_.conjuncts) {
-        const bool own = order().composite == nullptr
-                             ? conjunct.condition && conjunct.condition->is_of_values(order().steps)
-                             : std::find(order().in_ranges.begin(), order().in_ranges.end(),
-                                         &conjunct) != order().in_ranges.end();
-        narrows |= conjunct.condition && !own;
-        walk_decides_ &= own && conjunct.condition->tests.empty();
-    }
+    page_.work_of(segment_.partition);
+    const Clock& clock = page_.scope.clock;
+    const int64_t began = clock.monotonic_us();
+    TRY(SegmentFacts facts, SegmentFacts::find(page_.scope, page_.producer, index_, segment_));
+    bool narrows = look_at_filter();
     // What is read is shown.
     if (walk_decides_) batch_ = std::clamp<size_t>(share, batch_, kWalkedAtOnce);
     // Between the entries of one key lie those of all others: its run is walked, or its items are
     // sorted.
     const bool may_walk = order().from_index && (!segment_.one_key || order().within_key);
     const bool walkable = may_walk && facts.index_complete;
-    run_.order_may_walk_ |= may_walk || may_walk_run();
+    page_.flow.order_may_walk |= may_walk || may_walk_run(facts);
     ranges_ = order().ranges;
     needs_undefined_ = order().needs_undefined;
+    std::optional<Access> sorted;
     bool by_run = false;
     if (!walkable) {
         TRY(by_run, walks_run(facts, rows_wanted));
     }
     if (by_run) {
-        narrows = false;
         needs_undefined_ = false;
     } else if (!walkable) {
-        TRY(Access access,
-            choose_access(request(), segment_, facts, run_.filter_, {.count_cap = kCountMax}));
-        run_.answer_.plan_us += request().clock.monotonic_us() - began;
-        return sort_all(std::move(access), rows_wanted);
+        TRY(sorted, choose_access(facts, {.count_cap = cost::kCountMax}));
+    } else if (narrows) {
+        TRY(sorted, sorts_instead(facts, rows_wanted));
     }
-    if (narrows) {
-        // The walk looks at wanted/selectivity entries; the sort fetches every match. Counting
-        // stops where what it costs is what the walk would cost at most.
-        TRY(const uint64_t items, facts.items());
-        const double balance =
-            20.0 * static_cast<double>(std::min(rows_wanted, items)) * static_cast<double>(items);
-        const auto cap =
-            std::clamp<uint64_t>(static_cast<uint64_t>(std::sqrt(balance)), 256, kCountMax);
-        TRY(Access access, choose_access(request(), segment_, facts, run_.filter_,
-                                         {.count_cap = cap, .only_counted = true}));
-        if (access.kind == Access::Kind::kStream && access.counted) {
-            const uint64_t matches = std::max<uint64_t>(1, access.estimate);
-            const uint64_t wanted = std::min(rows_wanted, matches);
-            const uint64_t visited = std::min(items, wanted * (items / matches + 1));
-            const uint64_t sort_cost = matches * (kFetchCost + kEntryCost);
-            const uint64_t walk_cost = visited * (kFetchCost + kEntryCost);
-            const uint64_t members_cost =
-                matches * kEntryCost + visited * kEntryCost + wanted * kFetchCost;
-            if (sort_cost <= walk_cost && sort_cost <= members_cost) {
-                run_.answer_.plan_us += request().clock.monotonic_us() - began;
-                return sort_all(std::move(access), rows_wanted);
-            }
-            if (members_cost < walk_cost) {
-                members_.emplace();
-                for (; access.stream->valid() && members_->size() < kListMax; access.stream->next())
-                    members_->emplace(access.stream->docref());
-                TRY_STATUS(access.stream->status());
-                if (access.stream->valid()) members_.reset();
-            }
-        }
-    }
-    run_.answer_.plan_us += request().clock.monotonic_us() - began;
-    report_.access = "index order";
-    if (request().explain) report_.detail = walk_text(order());
-    const bool undefined_first = needs_undefined_ && !order().backward;
-    const bool past_undefined = position.order == Position::Order::kSorted &&
-                                position.term != index::term_ranges::undefined().begin;
-    stage_ = undefined_first && !past_undefined ? Stage::kUndefined : Stage::kWalk;
-    if (needs_undefined_ && order().backward && position.order == Position::Order::kSorted &&
-        !past_undefined)
-        stage_ = Stage::kUndefined;
-    range_ = 0;
+    page_.answer.plan_us += clock.monotonic_us() - began;
+    if (sorted) return sort_all(std::move(*sorted), rows_wanted);
+    begin_walk();
     return {};
+}
+
+void OrderedSegment::begin_walk() {
+    report_.access = "index order";
+    if (page_.scope.explain) report_.detail = walk_text(order());
+    const bool at_undefined =
+        start_.resumes() && start_.position.term == index::term_ranges::undefined().begin;
+    const bool undefined_now = order().backward ? at_undefined : !start_.resumes() || at_undefined;
+    stage_ = needs_undefined_ && undefined_now ? Stage::kUndefined : Stage::kWalk;
+    range_ = 0;
 }
 
 /// Everything that matches, sorted; of a long result no more than the page can show.
 Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
     sorted_ = true;
     report_.access = "sort";
-    report_.detail = detail_of(request(), access, segment_);
-    CandidateReader reader(request(), segment_, std::move(access), {});
+    report_.detail = access.detail;
+    CandidateReader reader(page_.scope, page_.producer, segment_, std::move(access), {});
     const Before before(order());
     std::vector<Placed> kept;  // a heap: the last one on top
     std::vector<Placed> silent;
-    const uint64_t keep = std::min<uint64_t>(rows_wanted, kListMax) + 1;
-    const auto sort_in = [&](const Candidate& candidate) -> Result<bool> {
+    const uint64_t keep = std::min<uint64_t>(rows_wanted, cost::kListMax) + 1;
+    const auto sort_in = [&](const Candidate& candidate) -> Status {
         Placed placed;
         placed.docref = candidate.docref;
-        TRY(const bool match, matches(candidate.document, placed));
+        TRY(const bool match, matches(candidate.decoded, placed));
         ++report_.loaded;
-        if (!match) return true;
+        if (!match) return {};
         report_.matched += placed.passed ? 1 : 0;
-        placed.key = run_.sort_key(item_, false);
-        if (!after_position(placed)) return true;
+        placed.key = sort_key(rows_, order(), false);
+        if (!after_position(placed)) return {};
         if (placed.silent) {
-            if (silent.size() >= kListMax) return true;
+            if (silent.size() >= cost::kListMax) return {};
             TRY_STATUS(hold(placed));
             silent.push_back(std::move(placed));
-            return true;
+            return {};
         }
-        if (kept.size() >= keep && !before(placed, kept.front())) return true;
-        placed.term = run_.sort_key(item_, true);
-        if (keep <= kDocumentsMax && may_keep(candidate.document.size()))
+        if (kept.size() >= keep && !before(placed, kept.front())) return {};
+        placed.term = sort_key(rows_, order(), true);
+        if (keep <= cost::kSortedDocumentsMax && may_keep(candidate.document.size()))
             placed.document = std::make_shared<const std::string>(candidate.document);
         TRY_STATUS(hold(placed));
         kept.push_back(std::move(placed));
@@ -235,17 +225,18 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
             let_go(kept.back());
             kept.pop_back();
         }
-        return true;
+        return {};
     };
-    while (true) {
-        TRY(const bool any, reader.each(kScannedAtOnce, sort_in));
-        if (!any) break;
-        if (run_.cancelled()) return {};
+    for (;;) {
+        TRY(const Candidate* candidate, reader.next(kScannedAtOnce));
+        if (candidate == nullptr) break;
+        TRY_STATUS(sort_in(*candidate));
+        if (reader.is_between_batches() && page_.cancelled()) return {};
     }
     report_.candidates = reader.seen();
     index_us_ += reader.index_us();
     load_us_ += reader.load_us();
-    run_.flow_.sorted_out += kept.size();
+    page_.flow.sorted_out += kept.size();
     // Those among the kept ones count as read, wherever the sort would have met them.
     const bool all = kept.size() < keep;
     for (Placed& placed : silent)
@@ -274,26 +265,26 @@ void OrderedSegment::let_go(const Placed& placed) {
 Result<bool> OrderedSegment::advance() {
     while (ready_.empty() && !sorted_ && stage_ != Stage::kEnd) {
         document_bytes_ = placed_bytes_ = 0;
-        if (run_.cancelled()) return false;
+        if (page_.cancelled()) return false;
         if (stage_ == Stage::kUndefined) {
             TRY_STATUS(scan_undefined());
         } else {
             TRY_STATUS(walk());
         }
-        if (ready_.empty() && stage_ != Stage::kEnd && run_.out_of_time()) return false;
+        if (ready_.empty() && stage_ != Stage::kEnd && page_.out_of_time()) return false;
     }
     return !ready_.empty();
 }
 
 void OrderedSegment::tell() {
-    PageAnswer& answer = run_.answer_;
+    PageAnswer& answer = page_.answer;
     if (scan_ != nullptr) {
         undefined_report_.candidates = scan_->seen();
         load_us_ += scan_->load_us();
     }
     answer.index_us += index_us_;
     answer.load_us += load_us_;
-    if (sorted_) run_.flow_.sorted_in = run_.flow_.sorted_in.value_or(0) + report_.matched;
+    if (sorted_) page_.flow.sorted_in = page_.flow.sorted_in.value_or(0) + report_.matched;
     // One that was not opened when the time was up has done nothing.
     if (!report_.access.empty()) answer.accesses.push_back(std::move(report_));
     if (scan_ != nullptr) answer.accesses.push_back(std::move(undefined_report_));
@@ -302,10 +293,9 @@ void OrderedSegment::tell() {
 Result<DocumentPtr> OrderedSegment::document_of_head() {
     Placed& placed = ready_.front();
     if (placed.document != nullptr) return std::move(placed.document);
-    const int64_t began = request().clock.monotonic_us();
-    TRY(auto found,
-        load_documents(request(), *request().partitions[segment_.partition], {placed.docref}));
-    load_us_ += request().clock.monotonic_us() - began;
+    const int64_t began = page_.scope.clock.monotonic_us();
+    TRY(auto found, load_documents(*segment_.source, {placed.docref}));
+    load_us_ += page_.scope.clock.monotonic_us() - began;
     if (!found[0]) return errors::internal("An item has gone from the view that showed it.");
     return std::move(found[0]);
 }

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "query/exec/docref_stream.h"
-#include "query/exec/documents.h"
-#include "query/exec/page_run.h"
+#include "query/exec/candidate_reader.h"
+#include "query/exec/page.h"
 #include "query/exec/retained.h"
 #include "query/limits.h"
 
@@ -59,10 +58,27 @@ private:
     const SortOrder& order_;
 };
 
+/// Where an ordered page goes on.
+struct OrderedStart {
+    Position position;
+    std::string key;  ///< uncut, of the position's item
+
+    bool resumes() const { return position.order == Position::Order::kSorted; }
+};
+
+/// The place of the item in hand; `cut`: as its index entry says it.
+std::string sort_key(RowMaker& rows, const SortOrder& order, bool cut);
+
 /// The matching items of one segment in order, from the position on. Owned by one thread.
 class OrderedSegment {
 public:
-    OrderedSegment(PageRun& run, Segment segment) : run_(run), segment_(std::move(segment)) {
+    /// All outlive this.
+    OrderedSegment(Page& page, const OrderedStart& start, Segment segment)
+        : page_(page),
+          start_(start),
+          segment_(std::move(segment)),
+          index_(page.plan.of(segment_.partition)),
+          rows_(page.rows_of(segment_.partition)) {
         report_.partition = segment_.partition;
     }
 
@@ -88,13 +104,16 @@ public:
     void tell();
 
 private:
-    const PageRequest& request() const { return run_.request_; }
-    const SortOrder& order() const { return run_.order_; }
-    bool may_walk_run() const;
+    const SortOrder& order() const { return index_.order; }
+    bool may_walk_run(const SegmentFacts& facts) const;
     Result<bool> walks_run(SegmentFacts& facts, uint64_t rows_wanted);
+    bool look_at_filter();
+    Result<std::optional<Access>> sorts_instead(SegmentFacts& facts, uint64_t rows_wanted);
+    void begin_walk();
     Status sort_all(Access access, uint64_t rows_wanted);
     Status walk();
     Status scan_undefined();
+    void open_undefined();
     void open_range();
     /// Loads candidates, keeps those that match and come after the position.
     Status keep_matching(std::vector<Placed> candidates, bool sort);
@@ -102,7 +121,7 @@ private:
     bool may_keep(size_t document_bytes) const;
     Status hold(const Placed& placed);
     void let_go(const Placed& placed);
-    Result<bool> matches(std::string_view document, Placed& placed);
+    Result<bool> matches(const json::DocumentView& document, Placed& placed);
     bool after_position(const Placed& item) const;
 
     enum class Stage : uint8_t { kUndefined, kWalk, kEnd };
@@ -112,8 +131,11 @@ private:
     int64_t index_us_ = 0;
     int64_t load_us_ = 0;
     Frontier frontier_;
-    PageRun& run_;
+    Page& page_;
+    const OrderedStart& start_;
     const Segment segment_;
+    const IndexPlan& index_;
+    RowMaker& rows_;
     std::deque<Placed> ready_;
     Retained retained_;
     size_t document_bytes_ = 0;  ///< of items that wait to be shown: those that are kept at hand …
@@ -128,8 +150,6 @@ private:
     size_t batch_ = 8;
     bool walk_decides_ = false;  ///< entries of the walk that are not partial match, one row each
     std::optional<DocrefSet> members_;  ///< docrefs that can match
-    LoadedItem item_;
-    std::vector<json::Value> rows_;
 };
 
 }  // namespace orrery::query

@@ -1,7 +1,6 @@
 // ORDER BY in one segment by a walk of the index in its order.
 #include <algorithm>
 
-#include "base/errors.h"
 #include "index/terms.h"
 #include "query/exec/ordered_segment.h"
 
@@ -17,57 +16,55 @@ constexpr size_t kLoadedAtOnce = 128;
 }  // namespace
 
 /// Items that lack the key have no entry: they are found by reading all.
-Status OrderedSegment::scan_undefined() {
-    if (scan_ == nullptr) {
-        run_.answer_.wants_sorted_path = order().steps;
-        CandidateReader::Start from;
-        const Position& position = run_.resume_;
-        const bool resumes = position.order == Position::Order::kSorted &&
-                             position.term == index::term_ranges::undefined().begin;
-        // Backward walks reverse the docrefs, too; they start over and skip.
-        if (resumes && !order().backward && !order().by_rid) {
-            from.docref = position.docref;
-            from.inclusive = position.item_rows > 0;
-        }
-        scan_ = std::make_unique<CandidateReader>(request(), segment_, Access(), from);
-        undefined_report_.partition = segment_.partition;
-        undefined_report_.access = "scan";
-        if (request().explain)
-            undefined_report_.detail = "items without " + metric_path(order().steps) +
-                                       ", which have no entry in its index yet";
+void OrderedSegment::open_undefined() {
+    page_.answer.wants_sorted_path = order().steps;
+    CandidateReader::Start from;
+    const Position& position = start_.position;
+    const bool resumes = start_.resumes() && position.term == index::term_ranges::undefined().begin;
+    // Backward walks reverse the docrefs, too; they start over and skip.
+    if (resumes && !order().backward && !order().by_rid) {
+        from.docref = position.docref;
+        from.inclusive = position.item_rows > 0;
     }
+    scan_ =
+        std::make_unique<CandidateReader>(page_.scope, page_.producer, segment_, Access(), from);
+    undefined_report_.partition = segment_.partition;
+    undefined_report_.access = "scan";
+    if (page_.scope.explain)
+        undefined_report_.detail = "items without " + metric_path(order().steps) +
+                                   ", which have no entry in its index yet";
+}
+
+Status OrderedSegment::scan_undefined() {
+    if (scan_ == nullptr) open_undefined();
     std::vector<Placed> found;
     const bool whole = order().backward || order().by_rid;  // the order needs all of them
-    Docref last;
-    const auto find_in = [&](const Candidate& candidate) -> Result<bool> {
-        last = candidate.docref;
-        TRY_STATUS(item_.load(request(), candidate.document, candidate.docref));
-        ++undefined_report_.loaded;
-        if (!run_.rows_->key(item_, 0).is_undefined()) return true;
-        Placed placed;
-        placed.key = placed.term = index::term_ranges::undefined().begin;
-        placed.docref = candidate.docref;
-        if (!after_position(placed)) return true;
-        TRY(const bool match, matches(candidate.document, placed));
-        if (!match) return true;
-        if (!placed.silent && may_keep(candidate.document.size()))
-            placed.document = std::make_shared<const std::string>(candidate.document);
-        TRY_STATUS(hold(placed));
-        undefined_report_.matched += placed.passed ? 1 : 0;
-        found.push_back(std::move(placed));
-        return true;
-    };
-    while (true) {
-        TRY(const bool any, scan_->each(kScannedAtOnce, find_in));
-        if (!any) {
+    const std::string undefined = index::term_ranges::undefined().begin;
+    for (;;) {
+        TRY(const Candidate* candidate, scan_->next(kScannedAtOnce));
+        if (candidate == nullptr) {
             stage_ = order().backward ? Stage::kEnd : Stage::kWalk;
             break;
         }
-        if (!whole)
-            frontier_ = {index::term_ranges::undefined().begin,
-                         index::term_ranges::undefined().begin, std::string(last.bytes())};
-        if (!whole && (!found.empty() || run_.out_of_time())) break;
-        if (run_.cancelled()) break;
+        TRY_STATUS(rows_.load(candidate->decoded, candidate->docref));
+        ++undefined_report_.loaded;
+        Placed placed;
+        placed.key = placed.term = undefined;
+        placed.docref = candidate->docref;
+        if (rows_.sort_value(0).is_undefined() && after_position(placed)) {
+            TRY(const bool match, matches(candidate->decoded, placed));
+            if (match) {
+                if (!placed.silent && may_keep(candidate->document.size()))
+                    placed.document = std::make_shared<const std::string>(candidate->document);
+                TRY_STATUS(hold(placed));
+                undefined_report_.matched += placed.passed ? 1 : 0;
+                found.push_back(std::move(placed));
+            }
+        }
+        if (!scan_->is_between_batches()) continue;
+        if (!whole) frontier_ = {undefined, undefined, std::string(candidate->docref.bytes())};
+        if (!whole && (!found.empty() || page_.out_of_time())) break;
+        if (page_.cancelled()) break;
     }
     if (whole) std::sort(found.begin(), found.end(), Before(order()));
     for (Placed& placed : found) ready_.push_back(std::move(placed));
@@ -104,8 +101,8 @@ size_t undecided_prefix(std::string_view term, bool composite) {
 void OrderedSegment::open_range() {
     postings_.reset();
     const auto& ranges = ranges_;
-    const Position& position = run_.resume_;
-    const bool resumes = position.order == Position::Order::kSorted;
+    const Position& position = start_.position;
+    const bool resumes = start_.resumes();
     while (range_ < ranges.size()) {
         const index::TermRange& range =
             order().backward ? ranges[ranges.size() - 1 - range_] : ranges[range_];
@@ -135,7 +132,7 @@ void OrderedSegment::open_range() {
 /// The next entries of the walk. Where items and not terms decide the order among entries, all of
 /// them are taken.
 Status OrderedSegment::walk() {
-    const int64_t began = request().clock.monotonic_us();
+    const int64_t began = page_.scope.clock.monotonic_us();
     std::vector<Placed> candidates;
     std::string group;  // what the entries of an undecided group share
     bool sort = false;
@@ -176,19 +173,19 @@ Status OrderedSegment::walk() {
             frontier_.docref.assign(postings_->docref());
         }
         postings_->next();
-        if (report_.candidates % 1024 == 0 && (run_.out_of_time() || run_.cancelled())) {
+        if (report_.candidates % 1024 == 0 && (page_.out_of_time() || page_.cancelled())) {
             if (group.empty()) break;
         }
     }
     batch_ = std::min(batch_ * 2, kWalkedAtOnce);
-    index_us_ += request().clock.monotonic_us() - began;
+    index_us_ += page_.scope.clock.monotonic_us() - began;
     return keep_matching(std::move(candidates), sort);
 }
 
 Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) {
     const size_t before = ready_.size();
     for (size_t i = 0; i < candidates.size(); i += kLoadedAtOnce) {
-        if (run_.cancelled()) return {};
+        if (page_.cancelled()) return {};
         TRY_STATUS(keep_matching(
             std::span(candidates).subspan(i, std::min(kLoadedAtOnce, candidates.size() - i))));
     }
@@ -202,34 +199,30 @@ Status OrderedSegment::keep_matching(std::vector<Placed> candidates, bool sort) 
 }
 
 Status OrderedSegment::keep_matching(std::span<Placed> candidates) {
-    const int64_t now = request().clock.wall_seconds();
+    const int64_t now = page_.scope.clock.wall_seconds();
     std::vector<Docref> docrefs;
     docrefs.reserve(candidates.size());
     for (const Placed& placed : candidates) docrefs.push_back(placed.docref);
-    const int64_t began = request().clock.monotonic_us();
-    TRY(auto documents,
-        load_documents(request(), *request().partitions[segment_.partition], docrefs));
-    load_us_ += request().clock.monotonic_us() - began;
+    const int64_t began = page_.scope.clock.monotonic_us();
+    TRY(auto documents, load_documents(*segment_.source, docrefs));
+    load_us_ += page_.scope.clock.monotonic_us() - began;
     for (size_t i = 0; i < candidates.size(); ++i) {
         Placed& placed = candidates[i];
-        if (!documents[i])
-            return Status(
-                errors::internal("Stored data is damaged: the index names an item that is not "
-                                 "there. Run `orrery check`."));
+        if (!documents[i]) return Status(entry_without_item());
         TRY(const auto document, json::decode_document(*documents[i]));
-        if (!is_visible(request(), segment_, now, document.header)) continue;
+        if (!is_visible(segment_, now, document.header)) continue;
         if (placed.undecided) {
-            TRY_STATUS(item_.load(request(), *documents[i], placed.docref));
-            placed.key = run_.sort_key(item_, false);
+            TRY_STATUS(rows_.load(document, placed.docref));
+            placed.key = sort_key(rows_, order(), false);
         }
         if (!after_position(placed)) continue;
         ++report_.loaded;
         if (placed.certain) {
             placed.bytes = document.text.size();
             placed.row_count = 1;
-            ++run_.flow_.tested;
+            ++page_.flow.tested;
         } else {
-            TRY(const bool match, matches(*documents[i], placed));
+            TRY(const bool match, matches(document, placed));
             if (!match) continue;
         }
         report_.matched += placed.passed ? 1 : 0;

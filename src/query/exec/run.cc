@@ -34,7 +34,7 @@ struct LevelRun::Blocking {
 };
 
 /// Continues with source `index` for every row of its subquery.
-class LevelRun::SourceSink final : public RowSink {
+class LevelRun::SourceSink final : public ValueSink {
 public:
     SourceSink(LevelRun& run, size_t index) : run_(run), index_(index) {}
     bool row(const Value& value) override { return run_.bind(index_, value); }
@@ -44,11 +44,11 @@ private:
     size_t index_;
 };
 
-LevelRun::LevelRun(const Level& level, EvalContext& context, RowSink& sink, Scope scope)
+LevelRun::LevelRun(const Level& level, EvalContext& context, ValueSink& sink, Scope scope)
     : level_(level), context_(context), sink_(sink) {
     if (!level.sources.empty() && level.sources[0].query != nullptr)
         child_ = std::make_unique<LevelRun>(*level.sources[0].query, context,
-                                            static_cast<RowSink&>(*this), scope);
+                                            static_cast<ValueSink&>(*this), scope);
     if (level.grouped || level.distinct || !level.order_by.empty()) {
         blocking_ = std::make_unique<Blocking>(context, nullptr);
         if (scope == Scope::kAcrossItems) blocking_->keeper.reset(&blocking_->arena, 0);
@@ -345,7 +345,7 @@ bool LevelRun::finish() {
 
 // --- subqueries in expressions ------------------------------------------------------------------
 
-bool run_subquery(const Level& level, EvalContext& context, RowSink& sink) {
+bool run_subquery(const Level& level, EvalContext& context, ValueSink& sink) {
     if (!context.charge()) return false;
     LevelRun run(level, context, sink, LevelRun::Scope::kWithinItem);
     // A level that stopped because its consumer had enough must not deliver more rows.
@@ -354,7 +354,7 @@ bool run_subquery(const Level& level, EvalContext& context, RowSink& sink) {
 
 namespace {
 
-class FirstSink final : public RowSink {
+class FirstSink final : public ValueSink {
 public:
     explicit FirstSink(bool only_one) : only_one_(only_one) {}
     bool row(const Value& value) override {
@@ -368,7 +368,7 @@ private:
     bool only_one_;
 };
 
-class ListSink final : public RowSink {
+class ListSink final : public ValueSink {
 public:
     explicit ListSink(EvalContext& context) : context_(context) {}
     bool row(const Value& value) override {
@@ -385,7 +385,7 @@ private:
     EvalContext& context_;
 };
 
-class AllSink final : public RowSink {
+class AllSink final : public ValueSink {
 public:
     bool row(const Value& value) override {
         all = truth_of(value) == Truth::kTrue;

@@ -15,13 +15,13 @@
 namespace orrery::query {
 
 /// Takes the rows of a level.
-class RowSink {
+class ValueSink {
 public:
     /// `row` is defined and valid until the sink returns (see LevelRun for longer). False: no more.
     virtual bool row(const json::Value& row) = 0;
 
 protected:
-    ~RowSink() = default;
+    ~ValueSink() = default;
 };
 
 /// Which of a level's rows are wanted: TOP, OFFSET, LIMIT.
@@ -47,10 +47,10 @@ struct RowCounts {
 /// With kAcrossItems everything that outlives a feed() is copied; rows delivered by finish() are
 /// then valid as long as the LevelRun. With kWithinItem nothing is copied and the context's arena
 /// must outlive the run.
-class LevelRun final : private RowSink {
+class LevelRun final : private ValueSink {
 public:
     enum class Scope : uint8_t { kWithinItem, kAcrossItems };
-    LevelRun(const Level& level, EvalContext& context, RowSink& sink, Scope scope);
+    LevelRun(const Level& level, EvalContext& context, ValueSink& sink, Scope scope);
     LevelRun(const LevelRun&) = delete;
     LevelRun& operator=(const LevelRun&) = delete;
     ~LevelRun();
@@ -108,7 +108,7 @@ private:
 
     const Level& level_;
     EvalContext& context_;
-    RowSink& sink_;
+    ValueSink& sink_;
     std::unique_ptr<LevelRun> child_;       // runs the first source when that is a subquery
     std::unique_ptr<Blocking> blocking_;    // null for a streaming level
     const SortedRow* delivered_ = nullptr;  // of those in order
@@ -124,6 +124,6 @@ private:
 };
 
 /// Runs a correlated subquery completely. False when the sink had enough or the context failed.
-bool run_subquery(const Level& level, EvalContext& context, RowSink& sink);
+bool run_subquery(const Level& level, EvalContext& context, ValueSink& sink);
 
 }  // namespace orrery::query

@@ -1,15 +1,12 @@
 #include "query/plan/conditions.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "index/spatial.h"
 #include "index/terms.h"
-#include "query/bind/evaluation.h"
-#include "query/bind/nodes.h"
 
 namespace orrery::query {
-
-using json::Value;
 
 bool Condition::is_member_path() const {
     return kind == Kind::kTerms && !spatial &&
@@ -68,56 +65,44 @@ std::vector<const Condition*> Filter::conditions(
     return out;
 }
 
-namespace {
-
-/// `value` wrapped as an item that has nothing but this path.
-Value item_with(const IndexPathSteps& path, const Value& value, json::Arena& arena) {
-    Value out = value;
-    for (auto step = path.rbegin(); step != path.rend(); ++step) {
-        if (out.is_undefined()) return Value::object({});
-        const json::Member member{step->name, out};
-        out = Value::object(arena.copy(std::span(&member, 1)));
+std::string metric_path(const IndexPathSteps& path) {
+    std::string out;
+    for (const index::PathStep& step : path) {
+        const bool plain = !step.name.empty() &&
+                           std::all_of(step.name.begin(), step.name.end(), [](unsigned char c) {
+                               return std::isalnum(c) != 0 || c == '_';
+                           });
+        out += plain && !step.any_element ? "/" + step.name : index::path_text({step});
     }
     return out;
 }
 
-}  // namespace
+std::string composite_text(const index::CompositeIndex& composite) {
+    std::string out;
+    for (const auto& member : composite.members)
+        out += (out.empty() ? "" : ", ") + metric_path(member.steps) +
+               (member.descending ? " DESC" : " ASC");
+    return out + " (composite)";
+}
 
-OneValueItem::OneValueItem(const IndexPathSteps& path) : members_(path.size()) {
-    for (size_t i = path.size(); i-- > 0;) {
-        members_[i].name = path[i].name;
-        if (i + 1 < path.size())
-            members_[i].value = Value::object(std::span(members_).subspan(i + 1, 1));
+std::string condition_text(const Condition& condition) {
+    switch (condition.kind) {
+        case Condition::Kind::kTerms:
+            if (condition.composite == nullptr)
+                return metric_path(condition.path) + (condition.spatial ? " (spatial)" : "");
+            return composite_text(*condition.composite);
+        case Condition::Kind::kAll:
+        case Condition::Kind::kAny: {
+            std::string out = "(";
+            for (const Condition& part : condition.parts) {
+                if (out.size() > 1)
+                    out += condition.kind == Condition::Kind::kAll ? " and " : " or ";
+                out += condition_text(part);
+            }
+            return out + ")";
+        }
     }
-}
-
-Value OneValueItem::with(const Value& value) {
-    if (value.is_undefined()) return Value::object({});
-    if (members_.empty()) return value;
-    members_.back().value = value;
-    return Value::object(std::span(members_).first(1));
-}
-
-void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,
-                      const IndexPathSteps& path, const Value& value, json::Arena& arena) {
-    Value item = Value::object({});
-    if (const CompiledQuery::Computed* use = query.find_computed(path.front().name)) {
-        evaluation.begin_stored(item, arena);
-        const IndexPathSteps below(path.begin() + 1, path.end());
-        evaluation.context.slots[use->slot] = item_with(below, value, arena);
-    } else {
-        item = item_with(path, value, arena);
-        evaluation.begin(item, arena);
-    }
-    evaluation.context.slots[query.root().sources[0].slot] = item;
-}
-
-bool holds_for_value(const CompiledQuery& query, const Parameters& parameters,
-                     const ValueTest& test, const IndexPathSteps& path, const Value& value,
-                     json::Arena& arena) {
-    Evaluation evaluation(query, parameters);
-    begin_with_value(evaluation, query, path, value, arena);
-    return test.node->test(evaluation.context) == (test.want ? Truth::kTrue : Truth::kFalse);
+    return {};
 }
 
 }  // namespace orrery::query

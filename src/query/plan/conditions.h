@@ -8,22 +8,27 @@
 #include "base/hash.h"
 #include "index/lookup.h"
 #include "index/policy.h"
-#include "query/compile.h"
-#include "query/query.h"
 
-/// What a WHERE clause says about index entries.
+/// What a filter says about index entries.
 namespace orrery::query {
 
-class Evaluation;
+namespace ast {
+struct Expr;
+}
+class Node;
 using IndexPathSteps = std::vector<index::PathStep>;
 
 /// Kinds of index work, cheapest first (service-model §3.3).
 enum class LookupKind : uint8_t { kSeek, kPreciseScan, kExpandedScan, kFullIndexScan };
 
-/// An expression that looks at one path alone, tried on a value of it.
+class ValuePredicate;  // query/selection.h
+
+/// An expression of SQL that looks at one path alone, or somebody's own test, tried on a value of
+/// it.
 struct ValueTest {
     const Node* node = nullptr;
-    bool want = true;  ///< it must be true; otherwise it must be false
+    bool want = true;  ///< the node must be true; otherwise it must be false
+    const ValuePredicate* predicate = nullptr;
 };
 
 /// A set of items, described by index entries. `exact`: precisely the items for which the
@@ -66,9 +71,16 @@ struct Condition {
     }
 };
 
+/// A path as people write it in a policy: quoted where it must be, without ending.
+std::string metric_path(const IndexPathSteps& path);
+/// The members of a composite index, likewise.
+std::string composite_text(const index::CompositeIndex& composite);
+/// What a condition looks up, for people.
+std::string condition_text(const Condition& condition);
+
 /// One operand of the outermost AND.
 struct Conjunct {
-    const ast::Expr* syntax = nullptr;
+    const ast::Expr* syntax = nullptr;  ///< null: it was not written in SQL
     const Node* node = nullptr;
     std::optional<Condition> condition;  ///< nullopt: the index cannot help
 };
@@ -96,42 +108,6 @@ struct Filter {
     /// `all`: every conjunct is in them.
     std::vector<const Condition*> conditions(const std::function<bool(const Condition&)>& usable,
                                              bool& all) const;
-};
-
-/// What the analysis asks about the index.
-struct IndexFacts {
-    std::function<bool(const IndexPathSteps&)> is_indexed;
-    /// Items that lack the path have an entry, too.
-    std::function<bool(const IndexPathSteps&)> posts_undefined;
-    /// Of the spatial index that has the geometries at the path; null: none.
-    std::function<const index::SpatialGrid*(const IndexPathSteps&)> spatial;
-};
-
-/// Takes the WHERE clause of the outermost level apart.
-Filter analyze_filter(const CompiledQuery& query, const Parameters& parameters,
-                      const IndexFacts& facts);
-
-/// Whether the test holds for an item that has only `value` at `path` (a member path).
-bool holds_for_value(const CompiledQuery& query, const Parameters& parameters,
-                     const ValueTest& test, const IndexPathSteps& path, const json::Value& value,
-                     json::Arena& arena);
-
-/// Begins an evaluation over an item that has only `value` at `path`.
-void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,
-                      const IndexPathSteps& path, const json::Value& value, json::Arena& arena);
-
-/// An item that has nothing but one path (a member path, which must outlive it), with one value
-/// after the other there.
-class OneValueItem {
-public:
-    explicit OneValueItem(const IndexPathSteps& path);
-    OneValueItem(const OneValueItem&) = delete;
-    OneValueItem& operator=(const OneValueItem&) = delete;
-    /// Valid until the next call.
-    json::Value with(const json::Value& value);
-
-private:
-    std::vector<json::Member> members_;  ///< each is all that the one before it has
 };
 
 }  // namespace orrery::query

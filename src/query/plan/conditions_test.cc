@@ -1,4 +1,4 @@
-#include "query/plan/conditions.h"
+#include "query/plan/filter_analysis.h"
 
 #include <gtest/gtest.h>
 

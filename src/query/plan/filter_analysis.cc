@@ -1,12 +1,14 @@
 // Which index entries a WHERE clause can be answered from.
+#include "query/plan/filter_analysis.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
 
 #include "index/policy.h"
+#include "query/bind/evaluation.h"
 #include "query/bind/nodes.h"
 #include "query/functions/functions.h"
-#include "query/plan/conditions.h"
 #include "query/plan/index_lookups.h"
 
 namespace orrery::query {
@@ -287,6 +289,58 @@ private:
 };
 
 }  // namespace
+
+namespace {
+
+/// `value` wrapped as an item that has nothing but this path.
+Value item_with(const IndexPathSteps& path, const Value& value, json::Arena& arena) {
+    Value out = value;
+    for (auto step = path.rbegin(); step != path.rend(); ++step) {
+        if (out.is_undefined()) return Value::object({});
+        const json::Member member{step->name, out};
+        out = Value::object(arena.copy(std::span(&member, 1)));
+    }
+    return out;
+}
+
+}  // namespace
+
+OneValueItem::OneValueItem(const IndexPathSteps& path) : members_(path.size()) {
+    for (size_t i = path.size(); i-- > 0;) {
+        members_[i].name = path[i].name;
+        if (i + 1 < path.size())
+            members_[i].value = Value::object(std::span(members_).subspan(i + 1, 1));
+    }
+}
+
+Value OneValueItem::with(const Value& value) {
+    if (value.is_undefined()) return Value::object({});
+    if (members_.empty()) return value;
+    members_.back().value = value;
+    return Value::object(std::span(members_).first(1));
+}
+
+void begin_with_value(Evaluation& evaluation, const CompiledQuery& query,
+                      const IndexPathSteps& path, const Value& value, json::Arena& arena) {
+    Value item = Value::object({});
+    if (const CompiledQuery::Computed* use = query.find_computed(path.front().name)) {
+        evaluation.begin_stored(item, arena);
+        const IndexPathSteps below(path.begin() + 1, path.end());
+        evaluation.context.slots[use->slot] = item_with(below, value, arena);
+    } else {
+        item = item_with(path, value, arena);
+        evaluation.begin(item, arena);
+    }
+    evaluation.context.slots[query.root().sources[0].slot] = item;
+}
+
+bool holds_for_value(const CompiledQuery& query, const Parameters& parameters,
+                     const ValueTest& test, const IndexPathSteps& path, const Value& value,
+                     json::Arena& arena) {
+    Evaluation evaluation(query, parameters);
+    begin_with_value(evaluation, query, path, value, arena);
+    return test.node->test(evaluation.context) == (test.want ? Truth::kTrue : Truth::kFalse);
+}
 
 Filter analyze_filter(const CompiledQuery& query, const Parameters& parameters,
                       const IndexFacts& facts) {

@@ -7,7 +7,7 @@
 #include "json/item.h"
 #include "query/compile.h"
 #include "query/parse/ast.h"
-#include "query/plan/conditions.h"
+#include "query/plan/filter_analysis.h"
 
 namespace orrery::query {
 

@@ -9,7 +9,7 @@
 
 #include "query/compile.h"
 #include "query/parse/ast.h"
-#include "query/plan/conditions.h"
+#include "query/plan/filter_analysis.h"
 #include "query/plan/filter_names.h"
 
 namespace orrery::query {

@@ -48,7 +48,7 @@ Result<Position> Position::decode(std::string_view bytes) {
         piece.item_rows = reader.varint();
         out.pieces.push_back(std::move(piece));
     }
-    if (!reader.ok() || !reader.at_end() || order > static_cast<uint8_t>(Order::kScan))
+    if (!reader.ok() || !reader.at_end() || order > static_cast<uint8_t>(Order::kPrimary))
         return errors::bad_request("The continuation token is malformed.");
     return out;
 }

@@ -12,12 +12,13 @@ namespace orrery::query {
 /// Where a page ended. Holds keys of the data, no partition ids: survives restart, split and merge.
 struct Position {
     enum class Order : uint8_t {
-        kStart,   ///< nothing is done yet
-        kDocref,  ///< items in docref order
-        kTerms,   ///< entries of one path in (term, docref) order, one segment after the other
-        kSorted,  ///< ORDER BY: (sort term, docref) over all partitions
-        kWhole,   ///< the result is computed whole: `emitted` rows of it went out (whole_rows.h)
-        kScan,    ///< as kDocref, every item was read: the next page goes on so
+        kStart,    ///< nothing is done yet
+        kDocref,   ///< items in docref order
+        kTerms,    ///< entries of one path in (term, docref) order, one segment after the other
+        kSorted,   ///< ORDER BY: (sort term, docref) over all partitions
+        kWhole,    ///< the result is computed whole: `emitted` rows of it went out (whole_rows.h)
+        kScan,     ///< as kDocref, every item was read: the next page goes on so
+        kPrimary,  ///< (EPK, id), in `segment_min` and `term`
     };
     Order order = Order::kStart;
     /// kDocref, kScan, kTerms: the EPKs of the segment in progress; those before are done.

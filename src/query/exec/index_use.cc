@@ -1,26 +1,13 @@
 // Index metrics: what the index serves of a query, and what more it could.
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "base/limits.h"
 #include "index/terms.h"
-#include "query/exec/page_run.h"
+#include "query/exec/page.h"
 #include "query/plan/composite_filter.h"
 
 namespace orrery::query {
-
-std::string metric_path(const IndexPathSteps& path) {
-    std::string out;
-    for (const index::PathStep& step : path) {
-        const bool plain = !step.name.empty() &&
-                           std::all_of(step.name.begin(), step.name.end(), [](unsigned char c) {
-                               return std::isalnum(c) != 0 || c == '_';
-                           });
-        out += plain && !step.any_element ? "/" + step.name : index::path_text({step});
-    }
-    return out;
-}
 
 namespace {
 
@@ -65,34 +52,40 @@ bool has_for_order(const index::IndexingPolicy& policy, const std::vector<IndexP
     });
 }
 
-}  // namespace
-
 /// A composite index that would answer several filters, or filters and the order, in one walk.
-void PageRun::note_potential_composite() {
-    IndexUse& use = answer_.index_use;
-    const bool ordered = !order_.steps.empty();
-    if (ordered && order_may_walk_) add_once(use.utilized, metric_path(order_.steps) + "/?");
-    const bool points = !answer_.accesses.empty() && answer_.accesses.front().access == "points";
-    if (points || (!ordered && !filter_.composites.empty())) return;
-    if (filter_.conjuncts.size() + (ordered ? 1 : 0) < 2) return;
+void note_potential_composite(const IndexPlan& index, Page& page) {
+    IndexUse& use = page.answer.index_use;
+    const SortOrder& order = index.order;
+    const Filter& filter = index.filter;
+    const bool ordered = page.plan.order == PagePlan::Order::kIndex && !order.steps.empty();
+    if (ordered && page.flow.order_may_walk)
+        add_once(use.utilized, metric_path(order.steps) + "/?");
+    const bool points =
+        !page.answer.accesses.empty() && page.answer.accesses.front().access == "points";
+    if (points || (!ordered && !filter.composites.empty())) return;
+    if (filter.conjuncts.size() + (ordered ? 1 : 0) < 2) return;
     constexpr size_t kMembersMax = orrery::limits::kCompositePathsMax;
     std::vector<std::string> members;
     std::vector<IndexPathSteps> filters;
-    for (const Condition* condition : composite_candidates(filter_, ordered)) {
-        if (condition->path == order_.steps) continue;
+    for (const Condition* condition : composite_candidates(filter, ordered)) {
+        if (condition->path == order.steps) continue;
         if (members.size() + (ordered ? 1 : 0) == kMembersMax) break;
         members.push_back(metric_path(condition->path) + " ASC");
         filters.push_back(condition->path);
     }
     if (members.size() < (ordered ? 1U : 2U)) return;
-    if (ordered && has_for_order(request_.settings->indexing, filters, order_.steps)) return;
-    if (ordered)
-        members.push_back(metric_path(order_.steps) + (order_.backward ? " DESC" : " ASC"));
+    if (ordered && has_for_order(index.settings->indexing, filters, order.steps)) return;
+    if (ordered) members.push_back(metric_path(order.steps) + (order.backward ? " DESC" : " ASC"));
     use.potential_composite.push_back(std::move(members));
 }
 
-void PageRun::note_index_use() {
-    IndexUse& use = answer_.index_use;
+}  // namespace
+
+void note_index_use(Page& page) {
+    const IndexPlan& index = page.plan.indexes[0];
+    const Filter& filter = index.filter;
+    const SortOrder& order = index.order;
+    IndexUse& use = page.answer.index_use;
     const auto note_composite = [&](const index::CompositeIndex& composite) {
         std::vector<std::string> members;
         for (const auto& member : composite.members)
@@ -101,21 +94,21 @@ void PageRun::note_index_use() {
         if (std::find(list.begin(), list.end(), members) == list.end())
             list.push_back(std::move(members));
     };
-    for (const CompositeCondition& one : filter_.composites)
+    for (const CompositeCondition& one : filter.composites)
         note_composite(*one.condition.composite);
-    for (const Conjunct& conjunct : filter_.conjuncts)
+    for (const Conjunct& conjunct : filter.conjuncts)
         if (conjunct.condition) note_paths(*conjunct.condition, use.utilized);
-    for (const IndexPathSteps& path : filter_.missing_paths)
+    for (const IndexPathSteps& path : filter.missing_paths)
         use.potential.push_back(metric_path(path) + "/?");
-    for (const IndexPathSteps& path : filter_.missing_spatial)
+    for (const IndexPathSteps& path : filter.missing_spatial)
         use.potential.push_back(metric_path(path) + "/*");
     keep_first_of_each(use.utilized);
     keep_first_of_each(use.potential);
-    if (order_.composite == nullptr) {
-        note_potential_composite();
+    if (page.plan.order != PagePlan::Order::kIndex || order.composite == nullptr) {
+        note_potential_composite(index, page);
         return;
     }
-    note_composite(*order_.composite);
+    note_composite(*order.composite);
 }
 
 }  // namespace orrery::query

@@ -1,4 +1,4 @@
-#include "query/exec/row_maker.h"
+#include "query/exec/sql_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,38 +6,11 @@
 #include "index/spatial.h"
 #include "index/terms.h"
 #include "json/select.h"
+#include "query/plan/sql_plan.h"
 
 namespace orrery::query {
 
 using json::Value;
-
-Status LoadedItem::load(const PageRequest& request, std::string_view bytes,
-                        const storage::Docref& docref) {
-    TRY(const auto document, json::decode_document(bytes));
-    return load(request, document, docref);
-}
-
-Status LoadedItem::load(const PageRequest& request, const json::DocumentView& document,
-                        const storage::Docref& docref) {
-    document_ = document;
-    arena_.clear();
-    const ItemNeeds& needs = request.query.needs();
-    if (!needs.whole && !needs.system) {
-        TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_));
-        return {};
-    }
-    if (!writer_) writer_.emplace(*request.settings);
-    const partition::SystemProperties system = writer_->system(document_.header, docref);
-    const json::Member members[] = {
-        {"_rid", Value::string(system.rid)},
-        {"_self", Value::string(system.self)},
-        {"_etag", Value::string(arena_.copy('"' + std::string(system.etag) + '"'))},
-        {"_attachments", Value::string("attachments/")},
-        {"_ts", Value::integer(system.ts)},
-    };
-    TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_, members));
-    return {};
-}
 
 namespace {
 
@@ -56,7 +29,7 @@ bool any_value(const Value& value, std::span<const index::PathStep> path, const 
     });
 }
 
-class Rows final : public RowSink {
+class Rows final : public ValueSink {
 public:
     explicit Rows(std::vector<Value>& out) : out_(out) {}
     bool row(const Value& value) override {
@@ -67,10 +40,6 @@ public:
 private:
     std::vector<Value>& out_;
 };
-
-}  // namespace
-
-namespace {
 
 /// The item as the index sees it: computed properties in place of what is stored under their names.
 Value indexed_item(const CompiledQuery& query, const EvalContext& context, const Value& item,
@@ -85,8 +54,7 @@ Value indexed_item(const CompiledQuery& query, const EvalContext& context, const
     return Value::object(arena.copy(std::span<const json::Member>(members)));
 }
 
-}  // namespace
-
+/// Whether an item would be found under a condition.
 bool condition_holds(const Condition& condition, const Value& item,
                      const std::function<bool(const ValueTest&)>& test) {
     const auto holds = [&](const Condition& part) { return condition_holds(part, item, test); };
@@ -114,33 +82,58 @@ bool condition_holds(const Condition& condition, const Value& item,
     });
 }
 
-RowMaker::RowMaker(const PageRequest& request, const Filter& filter)
-    : request_(request),
-      evaluation_(request.query, request.parameters),
-      level_(request.query.root()),
+}  // namespace
+
+SqlRows::SqlRows(const CompiledQuery& query, const Parameters& parameters, const IndexPlan& index,
+                 const std::function<bool()>& cancelled)
+    : query_(query),
+      index_(index),
+      evaluation_(query, parameters),
+      level_(query.root()),
       split_(level_.sources.size() == 1 && level_.sources[0].query == nullptr &&
              !level_.sources[0].iterate) {
-    evaluation_.context.cancelled = &request.cancelled;
+    evaluation_.context.cancelled = &cancelled;
     level_.order_by = {};
     level_.top = level_.offset = level_.limit = {};
     if (split_) level_.where = nullptr;
-    for (const Conjunct& conjunct : filter.conjuncts) {
+    for (const Conjunct& conjunct : index.filter.conjuncts) {
         if (conjunct.condition) conditions_.push_back(&*conjunct.condition);
         (conjunct.condition ? served_ : rest_).push_back(conjunct.node);
     }
 }
 
-void RowMaker::begin(LoadedItem& item) {
-    evaluation_.begin(item.value(), item.arena());
+Status SqlRows::load(const json::DocumentView& document, const storage::Docref& docref) {
+    document_ = document;
+    arena_.clear();
+    const ItemNeeds& needs = query_.needs();
+    if (!needs.whole && !needs.system) {
+        TRY(value_, json::parse_selected(document.text, query_.selection(), arena_));
+        return {};
+    }
+    if (!writer_) writer_.emplace(*index_.settings);
+    const partition::SystemProperties system = writer_->system(document.header, docref);
+    const json::Member members[] = {
+        {"_rid", Value::string(system.rid)},
+        {"_self", Value::string(system.self)},
+        {"_etag", Value::string(arena_.copy('"' + std::string(system.etag) + '"'))},
+        {"_attachments", Value::string("attachments/")},
+        {"_ts", Value::integer(system.ts)},
+    };
+    TRY(value_, json::parse_selected(document.text, query_.selection(), arena_, members));
+    return {};
+}
+
+void SqlRows::begin() {
+    evaluation_.begin(value_, arena_);
     const BoundSource& first = level_.sources[0];
     if (first.query != nullptr || first.iterate) return;
     EvalContext& context = evaluation_.context;
     context.slots[first.slot] = first.node->eval(context);
 }
 
-Result<bool> RowMaker::passes_served(LoadedItem& item) {
+Result<bool> SqlRows::passes_served() {
     if (served_.empty()) return true;
-    begin(item);
+    begin();
     EvalContext& context = evaluation_.context;
     bool holds = true;
     if (split_) {
@@ -150,7 +143,7 @@ Result<bool> RowMaker::passes_served(LoadedItem& item) {
         const auto test = [&](const ValueTest& one) {
             return one.node->test(context) == (one.want ? Truth::kTrue : Truth::kFalse);
         };
-        const Value shown = indexed_item(request_.query, context, item.value(), item.arena());
+        const Value shown = indexed_item(query_, context, value_, arena_);
         for (const Condition* condition : conditions_)
             if (holds) holds = condition_holds(*condition, shown, test);
     }
@@ -158,27 +151,36 @@ Result<bool> RowMaker::passes_served(LoadedItem& item) {
     return holds;
 }
 
-Result<RowMaker::Tuples> RowMaker::rows(LoadedItem& item, std::vector<Value>& out) {
-    begin(item);
+Result<RowMaker::Tuples> SqlRows::make_rows() {
+    rows_.clear();
+    begin();
     EvalContext& context = evaluation_.context;
     if (split_) {
         for (const Node* node : rest_) {
             if (node->test(context) == Truth::kTrue) continue;
             TRY_STATUS(context.take_status());
-            return Tuples{1, 0};
+            return Tuples{1, 0, 0};
         }
     }
-    Rows sink(out);
+    Rows sink(rows_);
     LevelRun run(level_, context, sink, LevelRun::Scope::kWithinItem);
     run.feed();
     TRY_STATUS(context.take_status());
     const RowCounts counts = run.counts();
-    return Tuples{counts.joined, counts.passed};
+    return Tuples{counts.joined, counts.passed, rows_.size()};
 }
 
-Value RowMaker::key(LoadedItem& item, size_t index) {
-    begin(item);
-    return request_.query.root().order_by[index].node->eval(evaluation_.context);
+size_t SqlRows::show(size_t row, RowSink& sink) {
+    return sink.add_value(rows_[row]);
+}
+
+Value SqlRows::sort_value(size_t key) {
+    begin();
+    return query_.root().order_by[key].node->eval(evaluation_.context);
+}
+
+std::unique_ptr<RowMaker> SqlProducer::row_maker(const IndexPlan& index) const {
+    return std::make_unique<SqlRows>(query_, parameters_, index, cancelled_);
 }
 
 }  // namespace orrery::query
