@@ -6,6 +6,7 @@
 
 #include "base/encoding.h"
 #include "base/hash.h"
+#include "query/function_names.h"
 #include "query/parse/lexer.h"
 
 namespace orrery::lab {
@@ -19,24 +20,6 @@ constexpr size_t kTextBytesMax = 2000;
 bool is_constant(Tok kind) {
     return kind == Tok::kNumber || kind == Tok::kString || kind == Tok::kTrue ||
            kind == Tok::kFalse || kind == Tok::kNull;
-}
-
-/// Functions that a look-up in the index decides.
-bool is_served(std::string_view name) {
-    static constexpr std::array kServed = {
-        "IS_DEFINED",  "IS_NULL",       "IS_BOOL",      "IS_NUMBER",       "IS_STRING",
-        "IS_ARRAY",    "IS_OBJECT",     "IS_PRIMITIVE", "STARTSWITH",      "ENDSWITH",
-        "CONTAINS",    "STRINGEQUALS",  "REGEXMATCH",   "ARRAY_CONTAINS",  "ST_WITHIN",
-        "ST_DISTANCE", "ST_INTERSECTS", "IS_INTEGER",   "IS_FINITE_NUMBER"};
-    return std::any_of(kServed.begin(), kServed.end(),
-                       [name](const char* served) { return equals_ignore_case(name, served); });
-}
-
-bool is_aggregate(std::string_view name) {
-    static constexpr std::array kNames = {"COUNT", "SUM",     "AVG",      "MIN",
-                                          "MAX",   "COUNTIF", "MAKELIST", "MAKESET"};
-    return std::any_of(kNames.begin(), kNames.end(),
-                       [name](const char* one) { return equals_ignore_case(name, one); });
 }
 
 class ShapeReader {
@@ -107,7 +90,8 @@ private:
     void filter(const ast::Expr& expr, QueryShape& out) {
         if (const std::string path = path_of(expr); !path.empty())
             return add_once(out.filter_paths, path);
-        if (expr.kind == ast::ExprKind::kCall && !is_served(expr.name) && mentions_item(expr))
+        if (expr.kind == ast::ExprKind::kCall && !query::is_served_function(expr.name) &&
+            mentions_item(expr))
             add_once(out.scan_functions, to_upper(expr.name));
         for (const auto* arg : expr.args) filter(*arg, out);
         if (expr.query != nullptr && expr.query->where != nullptr) filter(*expr.query->where, out);
@@ -128,7 +112,8 @@ private:
     void project(const ast::Expr& expr, QueryShape& out) {
         if (const std::string path = path_of(expr); !path.empty())
             return add_once(out.projected_paths, path);
-        if (expr.kind == ast::ExprKind::kCall && is_aggregate(expr.name)) out.aggregates = true;
+        if (expr.kind == ast::ExprKind::kCall && query::is_aggregate_function(expr.name))
+            out.aggregates = true;
         for (const auto* arg : expr.args) project(*arg, out);
     }
     static std::string to_upper(std::string_view name) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "base/encoding.h"
+#include "query/function_names.h"
+#include "query/parse/spelling.h"
 
 namespace orrery::query {
 namespace {
@@ -12,15 +15,15 @@ namespace {
 using enum FunctionFamily;
 
 constexpr std::array kOthers = {
-    FunctionSpec{"COUNT", 1, 1, kAggregate, nullptr},
-    FunctionSpec{"SUM", 1, 1, kAggregate, nullptr},
-    FunctionSpec{"AVG", 1, 1, kAggregate, nullptr},
-    FunctionSpec{"MIN", 1, 1, kAggregate, nullptr},
-    FunctionSpec{"MAX", 1, 1, kAggregate, nullptr},
+    FunctionSpec{"COUNT(expression)", 1, 1, kAggregate, nullptr},
+    FunctionSpec{"SUM(expression)", 1, 1, kAggregate, nullptr},
+    FunctionSpec{"AVG(expression)", 1, 1, kAggregate, nullptr},
+    FunctionSpec{"MIN(expression)", 1, 1, kAggregate, nullptr},
+    FunctionSpec{"MAX(expression)", 1, 1, kAggregate, nullptr},
     FunctionSpec{"COUNTIF", 1, 1, kAggregate, nullptr},
     FunctionSpec{"MAKELIST", 1, 1, kAggregate, nullptr},
     FunctionSpec{"MAKESET", 1, 1, kAggregate, nullptr},
-    FunctionSpec{"IIF", 3, 3, kConditional, nullptr},
+    FunctionSpec{"IIF(condition, then, else)", 3, 3, kConditional, nullptr},
     FunctionSpec{"VECTORDISTANCE", 2, 4, kVector, nullptr},
     FunctionSpec{"FULLTEXTCONTAINS", 2, 2, kFullText, nullptr},
     FunctionSpec{"FULLTEXTCONTAINSALL", 2, kAnyCount, kFullText, nullptr},
@@ -49,6 +52,11 @@ std::span<const FunctionSpec> all_functions() {
              {string_functions(), conversion_functions(), math_functions(), array_functions(),
               date_functions(), type_functions(), spatial_functions()})
             all.insert(all.end(), group.begin(), group.end());
+        static std::vector<std::string> names;
+        names.reserve(all.size());
+        for (FunctionSpec& spec : all)
+            spec.name =
+                names.emplace_back(to_upper_ascii(spec.written.substr(0, spec.written.find('('))));
         std::sort(all.begin(), all.end(),
                   [](const FunctionSpec& a, const FunctionSpec& b) { return a.name < b.name; });
         return all;
@@ -67,6 +75,30 @@ const FunctionSpec* find_function(std::string_view name) {
         all.begin(), all.end(), upper,
         [](const FunctionSpec& spec, std::string_view key) { return spec.name < key; });
     return it != all.end() && it->name == upper ? &*it : nullptr;
+}
+
+std::vector<FunctionName> function_names() {
+    std::vector<FunctionName> out;
+    for (const FunctionSpec& spec : all_functions()) {
+        const size_t end = std::min(spec.written.find('('), spec.written.size());
+        const bool offered = end < spec.written.size();
+        out.push_back(
+            {.name = spec.written.substr(0, end),
+             .arguments = offered ? spec.written.substr(end + 1, spec.written.size() - end - 2)
+                                  : std::string_view(),
+             .offered = offered});
+    }
+    return out;
+}
+
+bool is_aggregate_function(std::string_view name) {
+    const FunctionSpec* spec = find_function(name);
+    return spec != nullptr && spec->family == kAggregate;
+}
+
+bool is_served_function(std::string_view name) {
+    const FunctionSpec* spec = find_function(name);
+    return spec != nullptr && spec->served;
 }
 
 }  // namespace orrery::query

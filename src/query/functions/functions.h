@@ -27,13 +27,21 @@ enum class FunctionFamily : uint8_t {
 inline constexpr uint8_t kAnyCount = 255;
 
 struct FunctionSpec {
-    std::string_view name;  ///< upper case
+    /// As people write it, with its arguments where editors and shells are to offer it:
+    /// "StringJoin(array, separator)".
+    std::string_view written;
     uint8_t args_min;
     uint8_t args_max;
     FunctionFamily family;
     ScalarFunction call;
-    bool none_between = false;  ///< args_min or args_max arguments, nothing between the two
+    bool none_between = false;   ///< args_min or args_max arguments, nothing between the two
+    bool served = false;         ///< look-ups in the index decide it
+    std::string_view name = {};  ///< upper case; set by all_functions()
 };
+constexpr FunctionSpec by_index(FunctionSpec spec) {
+    spec.served = true;
+    return spec;
+}
 
 /// By name, ascending.
 std::span<const FunctionSpec> all_functions();

@@ -48,12 +48,12 @@ Value parse_as(EvalContext& context, Arguments args) {
 using enum FunctionFamily;
 
 constexpr std::array kFunctions = {
-    FunctionSpec{"TOSTRING", 1, 1, kPure, to_string},
-    FunctionSpec{"STRINGTONUMBER", 1, 1, kPure, parse_as<Type::kNumber>},
-    FunctionSpec{"STRINGTOBOOLEAN", 1, 1, kPure, parse_as<Type::kBool>},
-    FunctionSpec{"STRINGTONULL", 1, 1, kPure, parse_as<Type::kNull>},
-    FunctionSpec{"STRINGTOARRAY", 1, 1, kPure, parse_as<Type::kArray>},
-    FunctionSpec{"STRINGTOOBJECT", 1, 1, kPure, parse_as<Type::kObject>},
+    FunctionSpec{"ToString(expression)", 1, 1, kPure, to_string},
+    FunctionSpec{"StringToNumber(string)", 1, 1, kPure, parse_as<Type::kNumber>},
+    FunctionSpec{"StringToBoolean(string)", 1, 1, kPure, parse_as<Type::kBool>},
+    FunctionSpec{"StringToNull(string)", 1, 1, kPure, parse_as<Type::kNull>},
+    FunctionSpec{"StringToArray(string)", 1, 1, kPure, parse_as<Type::kArray>},
+    FunctionSpec{"StringToObject(string)", 1, 1, kPure, parse_as<Type::kObject>},
 };
 
 }  // namespace

@@ -95,12 +95,15 @@ std::span<const FunctionSpec> spatial_functions() {
     using enum FunctionFamily;
     using enum SpatialRelation;
     static constexpr std::array kFunctions = {
-        FunctionSpec{"ST_DISTANCE", 2, 2, kSpatial, call_relation<kDistance>},
-        FunctionSpec{"ST_WITHIN", 2, 2, kSpatial, call_relation<kWithin>},
-        FunctionSpec{"ST_INTERSECTS", 2, 2, kSpatial, call_relation<kIntersects>},
-        FunctionSpec{"ST_AREA", 1, 1, kSpatial, area},
-        FunctionSpec{"ST_ISVALID", 1, 1, kSpatial, is_valid},
-        FunctionSpec{"ST_ISVALIDDETAILED", 1, 1, kSpatial, is_valid_detailed},
+        by_index(FunctionSpec{"ST_DISTANCE(geometry, geometry)", 2, 2, kSpatial,
+                              call_relation<kDistance>}),
+        by_index(
+            FunctionSpec{"ST_WITHIN(geometry, polygon)", 2, 2, kSpatial, call_relation<kWithin>}),
+        by_index(FunctionSpec{"ST_INTERSECTS(geometry, geometry)", 2, 2, kSpatial,
+                              call_relation<kIntersects>}),
+        FunctionSpec{"ST_AREA(geometry)", 1, 1, kSpatial, area},
+        FunctionSpec{"ST_ISVALID(geometry)", 1, 1, kSpatial, is_valid},
+        FunctionSpec{"ST_ISVALIDDETAILED(geometry)", 1, 1, kSpatial, is_valid_detailed},
     };
     return kFunctions;
 }

@@ -65,19 +65,19 @@ Value document_id(EvalContext&, Arguments args) {
 using enum FunctionFamily;
 
 constexpr std::array kFunctions = {
-    FunctionSpec{"IS_DEFINED", 1, 1, kPure, check<is_defined>},
-    FunctionSpec{"IS_NULL", 1, 1, kPure, check<is_null>},
-    FunctionSpec{"IS_BOOL", 1, 1, kPure, check<is_bool>},
+    by_index(FunctionSpec{"IS_DEFINED(expression)", 1, 1, kPure, check<is_defined>}),
+    by_index(FunctionSpec{"IS_NULL(expression)", 1, 1, kPure, check<is_null>}),
+    by_index(FunctionSpec{"IS_BOOL(expression)", 1, 1, kPure, check<is_bool>}),
     FunctionSpec{"IS_BOOLEAN", 1, 1, kPure, check<is_bool>},  // as clients' resume filters say
-    FunctionSpec{"IS_NUMBER", 1, 1, kPure, check<is_number>},
-    FunctionSpec{"IS_STRING", 1, 1, kPure, check<is_string>},
-    FunctionSpec{"IS_ARRAY", 1, 1, kPure, check<is_array>},
-    FunctionSpec{"IS_OBJECT", 1, 1, kPure, check<is_object>},
-    FunctionSpec{"IS_PRIMITIVE", 1, 1, kPure, check<is_primitive>},
-    FunctionSpec{"IS_INTEGER", 1, 1, kPure, check<is_integer>},
-    FunctionSpec{"IS_FINITE_NUMBER", 1, 1, kPure, check<is_finite_number>},
+    by_index(FunctionSpec{"IS_NUMBER(expression)", 1, 1, kPure, check<is_number>}),
+    by_index(FunctionSpec{"IS_STRING(expression)", 1, 1, kPure, check<is_string>}),
+    by_index(FunctionSpec{"IS_ARRAY(expression)", 1, 1, kPure, check<is_array>}),
+    by_index(FunctionSpec{"IS_OBJECT(expression)", 1, 1, kPure, check<is_object>}),
+    by_index(FunctionSpec{"IS_PRIMITIVE(expression)", 1, 1, kPure, check<is_primitive>}),
+    by_index(FunctionSpec{"IS_INTEGER(expression)", 1, 1, kPure, check<is_integer>}),
+    by_index(FunctionSpec{"IS_FINITE_NUMBER(expression)", 1, 1, kPure, check<is_finite_number>}),
     FunctionSpec{"IS_DATETIME", 1, 1, kPure, check<is_date_time>},
-    FunctionSpec{"DOCUMENTID", 1, 1, kPure, document_id},
+    FunctionSpec{"DOCUMENTID(c)", 1, 1, kPure, document_id},
 };
 
 }  // namespace
