@@ -21,10 +21,10 @@
 #include "engine/partition_keeper.h"
 #include "engine/pass_shelf.h"
 #include "engine/resource_token.h"
+#include "engine/row_texts.h"
 #include "engine/view_keeper.h"
 #include "meter/charge.h"
 #include "query/page.h"
-#include "query/row_texts.h"
 #include "script/script.h"
 
 namespace orrery::storage {
@@ -110,7 +110,7 @@ struct QueryRequest {
 };
 struct QueryAnswer {
     query::PageAnswer page;
-    query::RowTexts rows;  ///< of requests without a sink
+    RowTexts rows;  ///< of requests without a sink
     std::string continuation;
     meter::Charge charge;
     std::vector<RangeCharge> range_charges;  ///< add up to the charge

@@ -84,7 +84,7 @@ protected:
         const auto parameters = query::Parameters::bind(**compiled, json::Value());
         CHECK(parameters.ok());
         const TickingClock clock(engine_.clock());
-        query::RowTexts rows;
+        RowTexts rows;
         query::PageRequest request{.query = **compiled,
                                    .parameters = *parameters,
                                    .scope = {.sources = {},

@@ -252,7 +252,7 @@ Result<std::string> ScriptCollection::query(const json::Value& request) {
     page.continuation = text_of(options.member("continuation"));
     page.terms.exempt = true;  // the script's budget pays
     page.bill = scope_.bill;
-    query::RowTexts rows("{\"resource\":[");
+    RowTexts rows("{\"resource\":[");
     page.rows = &rows;
     TRY(const QueryAnswer found, scope_.engine.query_routed(scope_.routed, page));
     scope_.budget.add(found.charge);

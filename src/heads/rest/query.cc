@@ -62,7 +62,7 @@ Result<bool> run_item_query(const CallPtr& call, RunsOn here) {
     request.range = std::move(scope.range);
     request.continuation = std::string(call->headers[HeaderName::kContinuation]);
     TRY(request.items_max, page_size(*call));
-    query::RowTexts rows(feed_front(call->container->rid_text, "Documents"));
+    engine::RowTexts rows(feed_front(call->container->rid_text, "Documents"));
     request.rows = &rows;
     TRY(request.token_bytes_max, token_limit(call->headers));
     request.cancelled = [&call, here] {

@@ -4,7 +4,6 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "query/choices.h"
 #include "query/limits.h"
 #include "query/parse/hints.h"
 #include "query/parse/number.h"
@@ -237,13 +236,11 @@ Bound Binder::select_list(const ast::Query& q, Scope& scope) {
         weight = std::min<uint64_t>(weight + value.weight, UINT32_MAX);
         const auto [place, is_new] = places.emplace(name, names.size());
         if (!is_new) {
-            if (choices::kRefuseDuplicateNames)
-                diagnostics_->add(
-                    "", item.range,
-                    fmt::format("The property name '{}' is specified more than once in the SELECT "
-                                "list.",
-                                name),
-                    hints::kNameTwice);
+            diagnostics_->add(
+                "", item.range,
+                fmt::format(
+                    "The property name '{}' is specified more than once in the SELECT list.", name),
+                hints::kNameTwice);
             values[place->second] = value.node;
             continue;
         }

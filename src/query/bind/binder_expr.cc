@@ -5,9 +5,8 @@
 #include <limits>
 
 #include "base/encoding.h"
+#include "json/text.h"
 #include "query/bind/binder.h"
-#include "query/choices.h"
-#include "query/functions/text.h"
 #include "query/parse/comparisons.h"
 #include "query/parse/hints.h"
 #include "query/parse/number.h"
@@ -337,7 +336,7 @@ Bound Binder::in(const Expr& e, Scope& scope) {
     const auto list = operands(e.args.subspan(1), scope, weight, constant);
     const ValueSet* constants = nullptr;
     std::vector<const Node*> others;
-    if (choices::kCrossTypeEqualityIsDefined && list.size() >= kSetMin) {
+    if (list.size() >= kSetMin) {
         auto set = std::make_unique<ValueSet>();
         for (const Node* element : list) {
             const Value* v = element->constant();
@@ -363,7 +362,7 @@ Bound Binder::like(const Expr& e, Scope& scope) {
     const Bound pattern = expr(*e.args[1], scope);
     char32_t escape = 0;
     if (e.value.is_string()) {
-        const std::u32string characters = decode_utf8(e.value.as_string());
+        const std::u32string characters = json::decode_utf8(e.value.as_string());
         if (characters.size() == 1) {
             escape = characters[0];
         } else {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "json/order.h"
-#include "query/choices.h"
 #include "query/functions/values.h"
 #include "query/parse/number.h"
 
@@ -200,8 +199,7 @@ Value apply_unary(Op op, const Value& operand) {
 Truth compare_values(Op op, const Value& a, const Value& b) {
     if (op == Op::kEqual) return equals(a, b);
     if (op == Op::kNotEqual) return negate(equals(a, b));
-    if (choices::kNullsCompareEqual && a.is_null() && b.is_null() &&
-        (op == Op::kLessEqual || op == Op::kGreaterEqual))
+    if (a.is_null() && b.is_null() && (op == Op::kLessEqual || op == Op::kGreaterEqual))
         return Truth::kTrue;
     const int sign = order(a, b);
     if (sign == kUnordered) {

@@ -230,7 +230,7 @@ Result<Access> Choice::run() {
     if (first_page) access.tested_terms = best().tested_terms();
     TRY_STATUS(join_others(streams, access));
     access.kind = Access::Kind::kStream;
-    access.stream = intersection(std::move(streams));
+    access.stream = index::intersection(std::move(streams));
     access.exact = enforces_all_ && filter_.is_exact();
     return access;
 }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "query/exec/docref_stream.h"
+#include "query/exec/condition_probe.h"
 #include "query/plan/plan.h"
 #include "query/plan/segments.h"
 

@@ -197,7 +197,7 @@ Status CandidateReader::open_batch() {
         docrefs_.clear();
         docrefs_.reserve(batch_.size());
         for (const Candidate& candidate : batch_) docrefs_.push_back(candidate.docref);
-        TRY_STATUS(documents_.read(*segment_.source, docrefs_));
+        TRY_STATUS(documents_.read(*segment_.source->partition, segment_.view(), docrefs_));
     }
     load_us_ += page_.clock.monotonic_us() - began;
     return {};

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "partition/documents.h"
 #include "query/exec/access.h"
-#include "query/exec/documents.h"
 #include "storage/light_view.h"
 
 namespace orrery::query {
@@ -73,7 +73,7 @@ private:
     size_t batch_left_ = 0;
     bool gathered_all_ = false;
     std::unique_ptr<storage::Cursor> neighbours_;  // reads the batch in passing; null: `documents_`
-    Documents documents_;
+    partition::Documents documents_;
     std::string key_;
     std::vector<storage::Docref> docrefs_;
     Status status_;

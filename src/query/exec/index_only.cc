@@ -185,7 +185,8 @@ Result<bool> IndexOnly::feed() {
 Status IndexOnly::feed_item_at(std::string_view docref) {
     const auto decoded = Docref::from_bytes(docref);
     if (!decoded) return {};
-    TRY(const auto documents, load_documents(*segment_.source, {*decoded}));
+    TRY(const auto documents,
+        partition::load_documents(*segment_.source->partition, segment_.view(), {*decoded}));
     if (!documents[0]) return {};
     ++loaded_;
     SqlRows& item = pass_.rows_of(segment_);

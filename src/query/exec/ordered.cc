@@ -26,7 +26,8 @@ Result<OrderedStart> find_start(Page& page) {
     if (!start.resumes() || !docref) return start;
     if (!position.term.empty() && position.key.empty()) return start;
     for (size_t i = 0; i < page.scope.sources.size(); ++i) {
-        TRY(auto found, load_documents(page.scope.sources[i], {*docref}));
+        TRY(auto found, partition::load_documents(*page.scope.sources[i].partition,
+                                                  *page.scope.sources[i].view, {*docref}));
         if (!found[0]) continue;
         RowMaker& rows = page.rows_of(i);
         TRY(const auto document, json::decode_document(*found[0]));
@@ -74,7 +75,7 @@ private:
     std::vector<OrderedSegment*> heap_;  ///< those with a head, the first of all on top
     OrderedSegment* front_ = nullptr;    ///< whose head is in hand; taken from the heap
     OrderedSegment* late_ = nullptr;     ///< ran out of time: what comes next in it is unknown
-    DocumentPtr document_;
+    partition::DocumentPtr document_;
     FoundItem item_;
 };
 

@@ -290,11 +290,12 @@ void OrderedSegment::tell() {
     if (scan_ != nullptr) answer.accesses.push_back(std::move(undefined_report_));
 }
 
-Result<DocumentPtr> OrderedSegment::document_of_head() {
+Result<partition::DocumentPtr> OrderedSegment::document_of_head() {
     Placed& placed = ready_.front();
     if (placed.document != nullptr) return std::move(placed.document);
     const int64_t began = page_.scope.clock.monotonic_us();
-    TRY(auto found, load_documents(*segment_.source, {placed.docref}));
+    TRY(auto found,
+        partition::load_documents(*segment_.source->partition, segment_.view(), {placed.docref}));
     load_us_ += page_.scope.clock.monotonic_us() - began;
     if (!found[0]) return errors::internal("An item has gone from the view that showed it.");
     return std::move(found[0]);

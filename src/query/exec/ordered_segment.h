@@ -19,9 +19,9 @@ struct Placed {
     std::string key;   ///< uncut
     std::string term;  ///< as in the index
     storage::Docref docref;
-    DocumentPtr document;    ///< null: it is read again when it is shown
-    bool undecided = false;  ///< `key` is not known yet
-    bool certain = false;    ///< the index has decided the WHERE clause
+    partition::DocumentPtr document;  ///< null: it is read again when it is shown
+    bool undecided = false;           ///< `key` is not known yet
+    bool certain = false;             ///< the index has decided the WHERE clause
     size_t row_count = 0;
     bool silent = false;  ///< it has no rows, but was read to find that out
     bool passed = true;   ///< WHERE let something of it pass
@@ -89,7 +89,7 @@ public:
     const Placed& head() const { return ready_.front(); }
     void pop() { ready_.pop_front(); }
     /// Once per head.
-    Result<DocumentPtr> document_of_head();
+    Result<partition::DocumentPtr> document_of_head();
     bool empty() const { return ready_.empty(); }
     size_t partition() const { return segment_.partition; }
     bool at_end() const { return ready_.empty() && (sorted_ || stage_ == Stage::kEnd); }

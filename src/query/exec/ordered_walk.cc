@@ -204,7 +204,8 @@ Status OrderedSegment::keep_matching(std::span<Placed> candidates) {
     docrefs.reserve(candidates.size());
     for (const Placed& placed : candidates) docrefs.push_back(placed.docref);
     const int64_t began = page_.scope.clock.monotonic_us();
-    TRY(auto documents, load_documents(*segment_.source, docrefs));
+    TRY(auto documents,
+        partition::load_documents(*segment_.source->partition, segment_.view(), docrefs));
     load_us_ += page_.scope.clock.monotonic_us() - began;
     for (size_t i = 0; i < candidates.size(); ++i) {
         Placed& placed = candidates[i];

@@ -47,7 +47,7 @@ private:
     std::vector<Named> batch_;
     size_t next_ = 0;  ///< in the batch
     size_t batch_size_ = 0;
-    Documents documents_;
+    partition::Documents documents_;
     FoundItem item_;
     AccessReport report_;
     uint64_t matched_before_ = 0;
@@ -126,7 +126,7 @@ Status Primary::gather(Page& page) {
     index_us_ += clock.monotonic_us() - began;
     if (docrefs.empty()) return {};
     const int64_t loading = clock.monotonic_us();
-    TRY_STATUS(documents_.read(*segment().source, docrefs));
+    TRY_STATUS(documents_.read(*segment().source->partition, segment().view(), docrefs));
     load_us_ += clock.monotonic_us() - loading;
     return {};
 }

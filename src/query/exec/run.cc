@@ -5,7 +5,6 @@
 
 #include "json/order.h"
 #include "query/bind/nodes.h"
-#include "query/choices.h"
 
 namespace orrery::query {
 
@@ -54,7 +53,6 @@ LevelRun::LevelRun(const Level& level, EvalContext& context, ValueSink& sink, Sc
         if (scope == Scope::kAcrossItems) blocking_->keeper.reset(&blocking_->arena, 0);
     }
     if (level.has_window()) {
-        static_assert(choices::kTopAfterLimit, "the other order needs a second window");
         skip_ = count(level.offset, 0);
         remaining_ = std::min(count(level.limit, UINT64_MAX), count(level.top, UINT64_MAX));
     }

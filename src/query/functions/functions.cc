@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/encoding.h"
+#include "base/spelling.h"
 #include "query/function_names.h"
-#include "query/parse/spelling.h"
 
 namespace orrery::query {
 namespace {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "json/order.h"
-#include "query/choices.h"
 #include "query/functions/functions.h"
 #include "query/functions/values.h"
 #include "query/parse/number.h"
@@ -84,8 +83,7 @@ bool has_element(const Value& array, const Value& v) {
 
 Value contains(EvalContext& context, Arguments args) {
     if (args[1].is_undefined()) return {};
-    if (!args[0].is_array())
-        return choices::kArrayContainsOfNonArrayIsUndefined ? Value() : Value::boolean(false);
+    if (!args[0].is_array()) return {};
     bool partial = false;
     if (args.size() == 3) {
         if (!args[2].is_bool()) return {};

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "query/functions/datetime.h"
+#include "base/datetime.h"
 #include "query/functions/functions.h"
 #include "query/parse/number.h"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/find_bytes.h"
+#include "json/text.h"
 #include "query/functions/functions.h"
 #include "query/functions/regex.h"
-#include "query/functions/text.h"
 #include "query/limits.h"
 #include "query/parse/number.h"
 
@@ -71,7 +71,7 @@ using Predicate = bool (*)(std::string_view, std::string_view);
 
 bool test_ignoring_case(EvalContext& context, Predicate predicate, std::string_view s,
                         std::string_view t) {
-    return predicate(upper_case(s, *context.arena), upper_case(t, *context.arena));
+    return predicate(json::upper_case(s, *context.arena), json::upper_case(t, *context.arena));
 }
 
 template <Predicate P>
@@ -121,12 +121,12 @@ Value index_of(EvalContext& context, Arguments args) {
         const auto start = count_argument(args[2]);
         if (!start) return {};
         const size_t position = not_negative(*start);
-        if (position > text_length(s)) return Value::integer(-1);
-        from = text_offset(s, position);
+        if (position > json::text_length(s)) return Value::integer(-1);
+        from = json::text_offset(s, position);
     }
     const size_t at = find_bytes(s, args[1].as_string(), from);
     if (at == std::string_view::npos) return Value::integer(-1);
-    return Value::integer(static_cast<int64_t>(text_position(s, at)));
+    return Value::integer(static_cast<int64_t>(json::text_position(s, at)));
 }
 
 Value last_index_of(EvalContext& context, Arguments args) {
@@ -137,38 +137,40 @@ Value last_index_of(EvalContext& context, Arguments args) {
         const auto last = count_argument(args[2]);
         if (!last) return {};
         if (*last < 0) return Value::integer(-1);
-        s = s.substr(0, text_offset(s, static_cast<size_t>(*last) + 1));
+        s = s.substr(0, json::text_offset(s, static_cast<size_t>(*last) + 1));
     }
-    const size_t at = find_last_text(s, args[1].as_string());
+    const size_t at = json::find_last_text(s, args[1].as_string());
     if (at == std::string_view::npos) return Value::integer(-1);
-    return Value::integer(static_cast<int64_t>(text_position(s, at)));
+    return Value::integer(static_cast<int64_t>(json::text_position(s, at)));
 }
 
 Value left(EvalContext& context, Arguments args) {
     const auto count = count_argument(args[1]);
     if (!args[0].is_string() || !count) return {};
-    return Value::string(text_slice(args[0].as_string(), 0, not_negative(*count), *context.arena));
+    return Value::string(
+        json::text_slice(args[0].as_string(), 0, not_negative(*count), *context.arena));
 }
 
 Value right(EvalContext& context, Arguments args) {
     const auto count = count_argument(args[1]);
     if (!args[0].is_string() || !count) return {};
-    const size_t length = text_length(args[0].as_string());
+    const size_t length = json::text_length(args[0].as_string());
     const size_t taken = std::min(length, not_negative(*count));
-    return Value::string(text_slice(args[0].as_string(), length - taken, taken, *context.arena));
+    return Value::string(
+        json::text_slice(args[0].as_string(), length - taken, taken, *context.arena));
 }
 
 Value substring(EvalContext& context, Arguments args) {
     const auto start = count_argument(args[1]);
     const auto count = count_argument(args[2]);
     if (!args[0].is_string() || !start || !count) return {};
-    return Value::string(text_slice(args[0].as_string(), not_negative(*start), not_negative(*count),
-                                    *context.arena));
+    return Value::string(json::text_slice(args[0].as_string(), not_negative(*start),
+                                          not_negative(*count), *context.arena));
 }
 
 Value length(EvalContext&, Arguments args) {
     if (!args[0].is_string()) return {};
-    return Value::integer(static_cast<int64_t>(text_length(args[0].as_string())));
+    return Value::integer(static_cast<int64_t>(json::text_length(args[0].as_string())));
 }
 
 // --- transformations ----------------------------------------------------------------------------
@@ -182,12 +184,12 @@ Value transform(EvalContext& context, Arguments args) {
     return Value::string(F(args[0].as_string(), *context.arena));
 }
 
-template <TrimEnds Ends>
+template <json::TrimEnds Ends>
 Value trim(EvalContext&, Arguments args) {
     if (!all_strings(args)) return {};
     return Value::string(args.size() == 2
-                             ? trim_characters(args[0].as_string(), args[1].as_string(), Ends)
-                             : trim_white_space(args[0].as_string(), Ends));
+                             ? json::trim_characters(args[0].as_string(), args[1].as_string(), Ends)
+                             : json::trim_white_space(args[0].as_string(), Ends));
 }
 
 Value replace(EvalContext& context, Arguments args) {
@@ -215,7 +217,7 @@ Value replicate(EvalContext& context, Arguments args) {
     if (!args[0].is_string() || !count || *count < 0 || !std::isfinite(args[1].as_double()))
         return {};
     const std::string_view s = args[0].as_string();
-    const size_t characters = text_length(s);
+    const size_t characters = json::text_length(s);
     const auto times = static_cast<size_t>(*count);
     if (characters > 0 && times > limits::kReplicateCharactersMax / characters) return {};
     std::string out;
@@ -285,12 +287,12 @@ constexpr std::array kFunctions = {
     FunctionSpec{"RIGHT(string, length)", 2, 2, kPure, right},
     FunctionSpec{"SUBSTRING(string, start, length)", 3, 3, kPure, substring},
     FunctionSpec{"LENGTH(string)", 1, 1, kPure, length},
-    FunctionSpec{"LOWER(string)", 1, 1, kPure, transform<lower_case>},
-    FunctionSpec{"UPPER(string)", 1, 1, kPure, transform<upper_case>},
-    FunctionSpec{"REVERSE(string)", 1, 1, kPure, transform<reverse>},
-    FunctionSpec{"LTRIM(string, characters?)", 1, 2, kPure, trim<TrimEnds::kStart>},
-    FunctionSpec{"RTRIM(string, characters?)", 1, 2, kPure, trim<TrimEnds::kEnd>},
-    FunctionSpec{"TRIM(string, characters?)", 1, 2, kPure, trim<TrimEnds::kBoth>},
+    FunctionSpec{"LOWER(string)", 1, 1, kPure, transform<json::lower_case>},
+    FunctionSpec{"UPPER(string)", 1, 1, kPure, transform<json::upper_case>},
+    FunctionSpec{"REVERSE(string)", 1, 1, kPure, transform<json::reverse>},
+    FunctionSpec{"LTRIM(string, characters?)", 1, 2, kPure, trim<json::TrimEnds::kStart>},
+    FunctionSpec{"RTRIM(string, characters?)", 1, 2, kPure, trim<json::TrimEnds::kEnd>},
+    FunctionSpec{"TRIM(string, characters?)", 1, 2, kPure, trim<json::TrimEnds::kBoth>},
     FunctionSpec{"REPLACE(string, find, replacement)", 3, 3, kPure, replace},
     FunctionSpec{"REPLICATE(string, times)", 2, 2, kPure, replicate},
     FunctionSpec{"StringJoin(array, separator)", 2, 2, kPure, join},

@@ -1,8 +1,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/datetime.h"
 #include "base/encoding.h"
-#include "query/functions/datetime.h"
 #include "query/functions/functions.h"
 #include "query/parse/number.h"
 

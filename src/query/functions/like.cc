@@ -1,7 +1,7 @@
 #include "query/functions/like.h"
 
 #include "base/find_bytes.h"
-#include "query/functions/text.h"
+#include "json/text.h"
 
 namespace orrery::query {
 namespace {
@@ -45,7 +45,7 @@ private:
 }  // namespace
 
 LikePattern::LikePattern(std::string_view pattern, char32_t escape) {
-    const std::u32string p = decode_utf8(pattern);
+    const std::u32string p = json::decode_utf8(pattern);
     OpenBrackets brackets(p, escape);
     for (size_t i = 0; i < p.size(); ++i) {
         if (escape != 0 && p[i] == escape && i + 1 < p.size()) {
@@ -105,7 +105,7 @@ void LikePattern::find_shape() {
     if (open_end) --end;
     for (size_t i = begin; i < end; ++i) {
         if (tokens_[i].kind != Kind::kCharacter) return;
-        append_utf8(literal_, tokens_[i].character);
+        json::append_utf8(literal_, tokens_[i].character);
     }
     if (open_start && begin == tokens_.size()) {
         shape_ = Shape::kContains;  // "%": everything contains the empty text
@@ -158,13 +158,13 @@ bool LikePattern::matches(std::string_view text) const {
             continue;
         }
         size_t next = at;
-        const char32_t c = next_code_point(text, next);
+        const char32_t c = json::next_code_point(text, next);
         if (token < tokens_.size() && accepts(tokens_[token], c)) {
             ++token;
             at = next;
         } else if (run_token < tokens_.size()) {
             token = run_token + 1;
-            next_code_point(text, run_at);
+            json::next_code_point(text, run_at);
             at = run_at;
         } else {
             return false;

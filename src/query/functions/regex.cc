@@ -10,8 +10,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "query/choices.h"
-
 namespace orrery::query {
 namespace {
 
@@ -258,8 +256,6 @@ Truth regex_match(EvalContext& context, std::string_view text, std::string_view 
             "The pattern of RegexMatch uses look-around, a back reference, a possessive or too "
             "large a repetition, or another thing that needs backtracking, which",
             "Rewrite the pattern."));
-    } else if (!choices::kBadRegexIsUndefined) {
-        context.fail(errors::bad_request("The pattern of RegexMatch is malformed."));
     }
     return Truth::kUndefined;
 }

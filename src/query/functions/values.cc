@@ -7,7 +7,6 @@
 
 #include "base/keyed_hash.h"
 #include "json/order.h"
-#include "query/choices.h"
 
 namespace orrery::query {
 
@@ -16,8 +15,7 @@ using json::Value;
 
 Truth equals(const Value& a, const Value& b) {
     if (a.is_undefined() || b.is_undefined()) return Truth::kUndefined;
-    if (a.type() != b.type())
-        return choices::kCrossTypeEqualityIsDefined ? Truth::kFalse : Truth::kUndefined;
+    if (a.type() != b.type()) return Truth::kFalse;
     switch (a.type()) {
         case Type::kString:
             return a.as_string() == b.as_string() ? Truth::kTrue : Truth::kFalse;

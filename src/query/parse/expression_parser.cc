@@ -7,7 +7,6 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "query/choices.h"
 #include "query/parse/number.h"
 
 namespace orrery::query {
@@ -239,8 +238,7 @@ const Expr* ExpressionParser::unary() {
         e->value = value;
         return postfix(e);
     }
-    const Expr* operand =
-        op == Op::kNot && !choices::kNotBindsTightly ? binary(kPredicateLevel) : unary();
+    const Expr* operand = unary();
     if (operand == nullptr) return nullptr;
     Expr* e = make_expr(ExprKind::kUnary, sign.range.start);
     append(e->ops, op);

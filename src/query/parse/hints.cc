@@ -9,10 +9,10 @@
 
 #include "base/encoding.h"
 #include "base/limits.h"
+#include "base/spelling.h"
 #include "index/policy_checks.h"
 #include "json/write.h"
 #include "query/functions/functions.h"
-#include "query/parse/spelling.h"
 
 namespace orrery::query::hints {
 namespace {

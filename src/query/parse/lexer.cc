@@ -5,8 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "query/choices.h"
-#include "query/functions/text.h"
+#include "json/text.h"
 #include "query/parse/number.h"
 
 namespace orrery::query {
@@ -67,7 +66,7 @@ constexpr bool is_ascii_letter(char c) {
 /// Blanks and marks that nobody sees, as texts copied from pages have them. In a name they would
 /// make it another one without a trace.
 bool is_invisible(char32_t c) {
-    return is_white_space(c) || (c >= 0x80 && c < 0xA0) || c == 0xAD || c == 0x200B ||
+    return json::is_white_space(c) || (c >= 0x80 && c < 0xA0) || c == 0xAD || c == 0x200B ||
            c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
            (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
 }
@@ -78,7 +77,7 @@ size_t letter_bytes(std::string_view text, size_t at) {
     if (at >= text.size()) return 0;
     if (static_cast<unsigned char>(text[at]) < 0x80) return is_ascii_letter(text[at]) ? 1 : 0;
     size_t end = at;
-    return is_invisible(next_code_point(text, end)) ? 0 : end - at;
+    return is_invisible(json::next_code_point(text, end)) ? 0 : end - at;
 }
 size_t name_part_bytes(std::string_view text, size_t at) {
     return at < text.size() && is_digit(text[at]) ? 1 : letter_bytes(text, at);
@@ -140,8 +139,7 @@ void Lexer::skip_blanks() {
         const char c = text_[at_];
         if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
             ++at_;
-        } else if (choices::kComments && c == '-' && at_ + 1 < text_.size() &&
-                   text_[at_ + 1] == '-') {
+        } else if (c == '-' && at_ + 1 < text_.size() && text_[at_ + 1] == '-') {
             while (at_ < text_.size() && text_[at_] != '\n') ++at_;
         } else {
             return;
@@ -172,7 +170,7 @@ Token Lexer::next() {
         return make(Tok::kParameter, start);
     }
     if (static_cast<unsigned char>(c) >= 0x80) {
-        next_code_point(text_, at_);
+        json::next_code_point(text_, at_);
         return make(Tok::kError, start);
     }
     return punctuation(start);

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/encoding.h"
+#include "base/spelling.h"
 #include "query/parse/hints.h"
 #include "query/parse/lexer.h"
-#include "query/parse/spelling.h"
 
 /// Hints for syntax errors, from the tokens around the one that does not fit.
 namespace orrery::query::hints {

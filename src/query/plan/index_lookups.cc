@@ -8,10 +8,10 @@
 #include "index/spatial.h"
 #include "index/terms.h"
 #include "json/item.h"
+#include "json/text.h"
 #include "query/bind/nodes.h"
 #include "query/functions/functions.h"
 #include "query/functions/like.h"
-#include "query/functions/text.h"
 #include "query/parse/comparisons.h"
 
 namespace orrery::query {
@@ -314,7 +314,7 @@ Found IndexLookups::like(const Expr& e, bool want) {
     const auto text = names_.constant(*e.args[1]);
     if (want == e.negated || !text || !text->is_string()) return std::nullopt;
     char32_t escape = 0;
-    if (e.value.is_string()) escape = decode_utf8(e.value.as_string()).front();
+    if (e.value.is_string()) escape = json::decode_utf8(e.value.as_string()).front();
     const LikePattern pattern(text->as_string(), escape);
     if (pattern.is_exact())
         return terms(*e.args[0], {ranges::equal(Value::string(pattern.literal()))},

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/encoding.h"
+#include "json/text.h"
 #include "query/bind/binder.h"
-#include "query/functions/text.h"
 #include "query/functions/values.h"
 #include "query/limits.h"
 #include "query/plan/filter_names.h"
@@ -198,7 +198,8 @@ private:
         const auto text = constant(*e.args[1]);
         if (!text || !text->is_string()) return std::nullopt;
         char32_t escape = 0;
-        if (e.value.is_string()) escape = decode_utf8(e.value.as_string())[0];  // has one character
+        if (e.value.is_string())
+            escape = json::decode_utf8(e.value.as_string())[0];  // has one character
         const LikePattern pattern(text->as_string(), escape);
         if (!pattern.is_exact()) return std::nullopt;
         return pin(*e.args[0], Value::string(arena_.copy(pattern.literal())));

@@ -1,12 +1,11 @@
-#include "query/functions/text.h"
+#include "json/text.h"
 
 #include <algorithm>
 
 #include "base/find_bytes.h"
-#include "query/choices.h"
-#include "query/functions/case_table.h"
+#include "json/case_table.h"
 
-namespace orrery::query {
+namespace orrery::json {
 
 bool is_ascii(std::string_view text) {
     unsigned char all = 0;
@@ -66,11 +65,11 @@ std::u32string decode_utf8(std::string_view text) {
 namespace {
 
 constexpr size_t units_of(char32_t c) {
-    return choices::kCountUtf16Units && c >= 0x10000 ? 2 : 1;
+    return c >= 0x10000 ? 2 : 1;
 }
 
 template <typename Map>
-std::string_view map_characters(std::string_view text, json::Arena& arena, Map map) {
+std::string_view map_characters(std::string_view text, Arena& arena, Map map) {
     if (is_ascii(text)) {
         char* out = arena.allocate(text.size(), 1);
         for (size_t i = 0; i < text.size(); ++i)
@@ -116,7 +115,7 @@ size_t text_length(std::string_view text) {
     size_t units = 0;
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        if ((byte & 0xC0) != 0x80) units += choices::kCountUtf16Units && byte >= 0xF0 ? 2 : 1;
+        if ((byte & 0xC0) != 0x80) units += byte >= 0xF0 ? 2 : 1;
     }
     return units;
 }
@@ -133,7 +132,7 @@ size_t text_offset(std::string_view text, size_t position) {
     return at;
 }
 
-std::string_view text_slice(std::string_view text, size_t start, size_t count, json::Arena& arena) {
+std::string_view text_slice(std::string_view text, size_t start, size_t count, Arena& arena) {
     if (is_ascii(text)) {
         start = std::min(start, text.size());
         return text.substr(start, count);
@@ -170,15 +169,15 @@ char32_t lower_case(char32_t c) {
     return mapped(kToLower, c);
 }
 
-std::string_view upper_case(std::string_view text, json::Arena& arena) {
+std::string_view upper_case(std::string_view text, Arena& arena) {
     return map_characters(text, arena, [](char32_t c) { return upper_case(c); });
 }
 
-std::string_view lower_case(std::string_view text, json::Arena& arena) {
+std::string_view lower_case(std::string_view text, Arena& arena) {
     return map_characters(text, arena, [](char32_t c) { return lower_case(c); });
 }
 
-std::string_view reverse(std::string_view text, json::Arena& arena) {
+std::string_view reverse(std::string_view text, Arena& arena) {
     char* const out = arena.allocate(text.size(), 1);
     char* to = out + text.size();
     for (size_t at = 0; at < text.size();) {
@@ -209,4 +208,4 @@ std::string_view trim_characters(std::string_view text, std::string_view set, Tr
     });
 }
 
-}  // namespace orrery::query
+}  // namespace orrery::json

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery::query {
+namespace orrery {
 
 /// 100 ns units since 1970-01-01T00:00:00Z. All functions stay within the years 0001–9999 and
 /// answer nullopt beyond.
@@ -58,4 +58,4 @@ std::optional<Ticks> bin_parts(Ticks ticks, DatePart part, int64_t size, Ticks o
 /// Custom format: yyyy MM dd HH hh mm ss f… F… tt; a backslash makes one character literal.
 std::string custom_format(Ticks ticks, std::string_view format);
 
-}  // namespace orrery::query
+}  // namespace orrery

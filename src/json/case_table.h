@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace orrery::query {
+namespace orrery::json {
 
 /// Every stride-th character of [first, last] maps to itself plus delta.
 struct CaseRange {
@@ -18,4 +18,4 @@ struct CaseRange {
 extern const std::span<const CaseRange> kToUpper;
 extern const std::span<const CaseRange> kToLower;
 
-}  // namespace orrery::query
+}  // namespace orrery::json

@@ -11,30 +11,18 @@
 
 #include "base/hash.h"
 #include "base/keyed_hash.h"
-#include "index/lookup.h"
+#include "index/docref_streams.h"
 #include "query/plan/plan.h"
 
-/// Sets of items as ascending docrefs, read from the index.
+/// What conditions find in the index.
 namespace orrery::query {
+
+using index::DocrefStream;
+using index::DocrefStreamPtr;
+using index::ListedDocref;
 
 /// Sets of docrefs with look-ups by string_view.
 using DocrefSet = absl::flat_hash_set<std::string, KeyedHash, std::equal_to<>>;
-
-/// Ascending docrefs of one partition, each once. Owned by one thread.
-class DocrefStream {
-public:
-    virtual ~DocrefStream() = default;
-    virtual bool valid() const = 0;
-    virtual std::string_view docref() const = 0;  ///< until the next move
-    /// No partial entry was involved: the item is in the set for sure.
-    virtual bool certain() const = 0;
-    virtual void next() = 0;
-    virtual void seek(std::string_view docref) = 0;  ///< to the first at or after; never back
-    virtual Status status() const = 0;
-    /// How many there are from here on. nullopt: only a walk can tell.
-    virtual std::optional<uint64_t> left() const { return std::nullopt; }
-};
-using DocrefStreamPtr = std::unique_ptr<DocrefStream>;
 
 /// What reading conditions needs besides themselves; all borrowed.
 struct IndexReader {
@@ -102,12 +90,6 @@ private:
 Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& condition,
                                     uint64_t list_max);
 
-/// One item of a set. `certain`: as DocrefStream::certain().
-struct ListedDocref {
-    storage::Docref docref;
-    bool certain = false;
-};
-
 /// A condition that is looked into step by step: what was read to count it is not read again.
 class ConditionProbe {
 public:
@@ -157,8 +139,5 @@ private:
 Result<DocrefStreamPtr> short_intersection(const IndexReader& reader,
                                            const std::vector<const Condition*>& conditions,
                                            uint64_t steps_max, uint64_t& found);
-
-/// Those that are in all streams.
-DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams);
 
 }  // namespace orrery::query

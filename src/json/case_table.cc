@@ -1,6 +1,6 @@
-#include "query/functions/case_table.h"
+#include "json/case_table.h"
 
-namespace orrery::query {
+namespace orrery::json {
 namespace {
 
 constexpr CaseRange kUpperRanges[] = {
@@ -138,4 +138,4 @@ constexpr CaseRange kLowerRanges[] = {
 const std::span<const CaseRange> kToUpper = kUpperRanges;
 const std::span<const CaseRange> kToLower = kLowerRanges;
 
-}  // namespace orrery::query
+}  // namespace orrery::json

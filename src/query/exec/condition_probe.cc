@@ -1,4 +1,4 @@
-#include "query/exec/docref_stream.h"
+#include "query/exec/condition_probe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,193 +8,6 @@
 #include "index/terms.h"
 
 namespace orrery::query {
-namespace {
-
-using index::Postings;
-
-class TermStream final : public DocrefStream {
-public:
-    TermStream(const index::PostingScope& scope, uint64_t path, const index::TermRange& range)
-        : term_(range.begin), postings_(scope, path, range) {}
-    bool valid() const override { return postings_.valid(); }
-    std::string_view docref() const override { return postings_.docref(); }
-    bool certain() const override { return !postings_.partial(); }
-    void next() override { postings_.next(); }
-    void seek(std::string_view docref) override {
-        // Neighbours are reached faster by steps than by a search.
-        for (int i = 0; i < kStepsBeforeSearch && valid() && this->docref() < docref; ++i) next();
-        if (valid() && this->docref() < docref) postings_.seek(term_, docref);
-    }
-    Status status() const override { return postings_.status(); }
-    std::optional<uint64_t> left() const override { return postings_.left(); }
-
-private:
-    static constexpr int kStepsBeforeSearch = 4;
-    const std::string term_;
-    Postings postings_;
-};
-
-bool comes_before(const ListedDocref& a, const ListedDocref& b) {
-    const int order = a.docref.bytes().compare(b.docref.bytes());
-    return order != 0 ? order < 0 : a.certain > b.certain;
-}
-
-class ListStream final : public DocrefStream {
-public:
-    /// `list`: in any order, docrefs may repeat (then certain if one entry is).
-    explicit ListStream(std::vector<ListedDocref> list) : list_(std::move(list)) {
-        // Entries of one value come in order.
-        if (!std::is_sorted(list_.begin(), list_.end(), comes_before))
-            std::sort(list_.begin(), list_.end(), comes_before);
-        list_.erase(std::unique(list_.begin(), list_.end(),
-                                [](const ListedDocref& a, const ListedDocref& b) {
-                                    return a.docref == b.docref;
-                                }),
-                    list_.end());
-    }
-    bool valid() const override { return at_ < list_.size(); }
-    std::string_view docref() const override { return list_[at_].docref.bytes(); }
-    bool certain() const override { return list_[at_].certain; }
-    void next() override { ++at_; }
-    void seek(std::string_view docref) override {
-        const auto from = list_.begin() + static_cast<ptrdiff_t>(at_);
-        const auto found = std::lower_bound(
-            from, list_.end(), docref,
-            [](const ListedDocref& a, std::string_view b) { return a.docref.bytes() < b; });
-        at_ = static_cast<size_t>(found - list_.begin());
-    }
-    Status status() const override { return {}; }
-
-private:
-    std::vector<ListedDocref> list_;
-    size_t at_ = 0;
-};
-
-/// The items of one value of which the first ones have been read already.
-class ContinuedStream final : public DocrefStream {
-public:
-    ContinuedStream(std::vector<ListedDocref> read, DocrefStreamPtr rest)
-        : head_(std::move(read)), rest_(std::move(rest)) {}
-    bool valid() const override { return head_.valid() || rest_->valid(); }
-    std::string_view docref() const override { return at().docref(); }
-    bool certain() const override { return at().certain(); }
-    void next() override { head_.valid() ? head_.next() : rest_->next(); }
-    void seek(std::string_view docref) override {
-        if (head_.valid()) head_.seek(docref);
-        if (!head_.valid()) rest_->seek(docref);
-    }
-    Status status() const override { return rest_->status(); }
-
-private:
-    const DocrefStream& at() const {
-        if (head_.valid()) return head_;
-        return *rest_;
-    }
-
-    ListStream head_;
-    const DocrefStreamPtr rest_;
-};
-
-class IntersectionStream final : public DocrefStream {
-public:
-    IntersectionStream(std::vector<DocrefStreamPtr> streams, bool complete)
-        : streams_(std::move(streams)), complete_(complete) {
-        settle();
-    }
-    bool valid() const override { return valid_; }
-    std::string_view docref() const override { return streams_[0]->docref(); }
-    bool certain() const override {
-        return complete_ && std::all_of(streams_.begin(), streams_.end(),
-                                        [](const auto& s) { return s->certain(); });
-    }
-    void next() override {
-        streams_[0]->next();
-        settle();
-    }
-    void seek(std::string_view docref) override {
-        streams_[0]->seek(docref);
-        settle();
-    }
-    Status status() const override {
-        for (const auto& stream : streams_) TRY_STATUS(stream->status());
-        return {};
-    }
-
-private:
-    /// Moves everybody to the first docref that all have.
-    void settle() {
-        valid_ = false;
-        for (size_t agreed = 1; streams_[0]->valid();) {
-            if (agreed == streams_.size()) {
-                valid_ = true;
-                return;
-            }
-            DocrefStream& other = *streams_[agreed];
-            other.seek(streams_[0]->docref());
-            if (!other.valid()) return;
-            if (other.docref() == streams_[0]->docref()) {
-                ++agreed;
-            } else {
-                target_.assign(other.docref());
-                streams_[0]->seek(target_);
-                agreed = 1;
-            }
-        }
-    }
-
-    std::vector<DocrefStreamPtr> streams_;
-    const bool complete_;
-    std::string target_;
-    bool valid_ = false;
-};
-
-class UnionStream final : public DocrefStream {
-public:
-    explicit UnionStream(std::vector<DocrefStreamPtr> streams) : streams_(std::move(streams)) {
-        settle();
-    }
-    bool valid() const override { return least_ != nullptr; }
-    std::string_view docref() const override { return least_->docref(); }
-    bool certain() const override { return certain_; }
-    void next() override {
-        current_.assign(docref());
-        for (const auto& stream : streams_)
-            if (stream->valid() && stream->docref() == current_) stream->next();
-        settle();
-    }
-    void seek(std::string_view docref) override {
-        for (const auto& stream : streams_)
-            if (stream->valid() && stream->docref() < docref) stream->seek(docref);
-        settle();
-    }
-    Status status() const override {
-        for (const auto& stream : streams_) TRY_STATUS(stream->status());
-        return {};
-    }
-
-private:
-    void settle() {
-        least_ = nullptr;
-        certain_ = false;
-        for (const auto& stream : streams_) {
-            if (!stream->valid()) continue;
-            const int order = least_ == nullptr ? -1 : stream->docref().compare(least_->docref());
-            if (order < 0) {
-                least_ = stream.get();
-                certain_ = stream->certain();
-            } else if (order == 0) {
-                certain_ |= stream->certain();
-            }
-        }
-    }
-
-    std::vector<DocrefStreamPtr> streams_;
-    const DocrefStream* least_ = nullptr;
-    bool certain_ = false;
-    std::string current_;
-};
-
-}  // namespace
 
 TermTester::Verdict TermTester::test(std::string_view term) {
     const std::string& needle = condition_.needle;
@@ -341,8 +154,8 @@ uint64_t ConditionProbe::tested_terms() const {
 
 void ConditionProbe::open_term() {
     if (term_ != nullptr) return;
-    term_ = std::make_unique<TermStream>(reader_.scope, condition_.entries_hash(reader_.path_key),
-                                         condition_.ranges[0]);
+    term_ = index::stream_term(reader_.scope, condition_.entries_hash(reader_.path_key),
+                               condition_.ranges[0]);
     if (!from_.empty()) term_->seek(from_);
     total_ = term_->left();
 }
@@ -384,13 +197,12 @@ Result<DocrefStreamPtr> ConditionProbe::take_stream(uint64_t list_max) {
     if (condition_.is_single_term()) {
         open_term();
         if (read_.empty()) return std::move(term_);
-        return DocrefStreamPtr(
-            std::make_unique<ContinuedStream>(std::move(read_), std::move(term_)));
+        return index::stream_after(std::move(read_), std::move(term_));
     }
     if (condition_.kind != Condition::Kind::kTerms) return stream_of_parts(list_max);
     TRY_STATUS(count_to(list_max + 1));
     if (!known_) return DocrefStreamPtr();
-    return DocrefStreamPtr(std::make_unique<ListStream>(std::move(read_)));
+    return index::stream_list(std::move(read_));
 }
 
 Result<DocrefStreamPtr> ConditionProbe::stream_of_parts(uint64_t list_max) {
@@ -409,19 +221,19 @@ Result<DocrefStreamPtr> ConditionProbe::stream_of_parts(uint64_t list_max) {
     if (streams.empty()) return DocrefStreamPtr();
     if (all) {
         const bool complete = streams.size() == parts_.size();
-        return DocrefStreamPtr(std::make_unique<IntersectionStream>(std::move(streams), complete));
+        return index::intersection(std::move(streams), complete);
     }
-    return DocrefStreamPtr(std::make_unique<UnionStream>(std::move(streams)));
+    return index::union_of(std::move(streams));
 }
 
 Result<DocrefStreamPtr> short_intersection(const IndexReader& reader,
                                            const std::vector<const Condition*>& conditions,
                                            uint64_t steps_max, uint64_t& found) {
     constexpr uint64_t kSearchSteps = 8;
-    std::vector<std::unique_ptr<TermStream>> streams;
+    std::vector<DocrefStreamPtr> streams;
     for (const Condition* condition : conditions)
-        streams.push_back(std::make_unique<TermStream>(
-            reader.scope, condition->entries_hash(reader.path_key), condition->ranges[0]));
+        streams.push_back(index::stream_term(reader.scope, condition->entries_hash(reader.path_key),
+                                             condition->ranges[0]));
     std::vector<ListedDocref> list;
     std::string target;
     size_t agreed = 0;  // streams that stand at `target`, from `at` back
@@ -452,12 +264,7 @@ Result<DocrefStreamPtr> short_intersection(const IndexReader& reader,
     }
     for (const auto& stream : streams) TRY_STATUS(stream->status());
     found = list.size();
-    return DocrefStreamPtr(std::make_unique<ListStream>(std::move(list)));
-}
-
-DocrefStreamPtr intersection(std::vector<DocrefStreamPtr> streams) {
-    if (streams.size() == 1) return std::move(streams[0]);
-    return std::make_unique<IntersectionStream>(std::move(streams), true);
+    return index::stream_list(std::move(list));
 }
 
 Result<DocrefStreamPtr> open_stream(const IndexReader& reader, const Condition& condition,

@@ -1,9 +1,9 @@
-#include "query/parse/spelling.h"
+#include "base/spelling.h"
 
 #include <algorithm>
 #include <array>
 
-namespace orrery::query {
+namespace orrery {
 namespace {
 
 constexpr size_t kWordMax = 40;
@@ -47,4 +47,4 @@ bool is_misspelt(std::string_view written, std::string_view meant) {
     return slips(to_upper_ascii(written), to_upper_ascii(meant)) <= allowed;
 }
 
-}  // namespace orrery::query
+}  // namespace orrery

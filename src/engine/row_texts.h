@@ -13,17 +13,17 @@
 #include "partition/client_item.h"
 #include "query/row_sink.h"
 
-namespace orrery::query {
+namespace orrery::engine {
 
 /// Rows as JSON texts, one behind the other in one text with commas between them: whoever sends
 /// them all sends that. Items are as clients see them.
-class RowTexts final : public RowSink {
+class RowTexts final : public query::RowSink {
 public:
     RowTexts() = default;
     /// `front`: what the whole text begins with.
     explicit RowTexts(std::string front) : text_(std::move(front)), front_size_(text_.size()) {}
 
-    size_t add_item(const ShownItem& item) override {
+    size_t add_item(const query::ShownItem& item) override {
         if (settings_ != &item.settings) writer_.emplace(item.settings);
         settings_ = &item.settings;
         return add_with([&] { writer_->append(text_, item.document, item.docref); });
@@ -99,4 +99,4 @@ private:
     std::optional<partition::ItemWriter> writer_;
 };
 
-}  // namespace orrery::query
+}  // namespace orrery::engine

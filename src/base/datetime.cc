@@ -1,4 +1,4 @@
-#include "query/functions/datetime.h"
+#include "base/datetime.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/encoding.h"
 
-namespace orrery::query {
+namespace orrery {
 namespace {
 
 using Wide = __int128;
@@ -306,4 +306,4 @@ std::string custom_format(Ticks ticks, std::string_view format) {
     return out;
 }
 
-}  // namespace orrery::query
+}  // namespace orrery

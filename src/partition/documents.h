@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "query/page.h"
+#include "partition/partition.h"
 #include "storage/light_view.h"
 
-namespace orrery::query {
+namespace orrery::partition {
 
 using DocumentPtr = std::shared_ptr<const std::string>;
 
@@ -17,7 +17,8 @@ using DocumentPtr = std::shared_ptr<const std::string>;
 /// reused from batch to batch.
 class Documents {
 public:
-    Status read(const SourceRange& source, const std::vector<storage::Docref>& docrefs);
+    Status read(const Partition& partition, const storage::View& view,
+                const std::vector<storage::Docref>& docrefs);
     /// Of the docref at this place in the last read(), until the next; nullopt: there is none.
     std::optional<std::string_view> at(size_t i) const;
     /// The same, for longer; null: there is none.
@@ -31,7 +32,8 @@ private:
 };
 
 /// Documents that outlive the view's blocks; null where there is none.
-Result<std::vector<DocumentPtr>> load_documents(const SourceRange& source,
+Result<std::vector<DocumentPtr>> load_documents(const Partition& partition,
+                                                const storage::View& view,
                                                 const std::vector<storage::Docref>& docrefs);
 
-}  // namespace orrery::query
+}  // namespace orrery::partition

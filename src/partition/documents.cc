@@ -1,9 +1,9 @@
-#include "query/exec/documents.h"
+#include "partition/documents.h"
 
 #include "base/errors.h"
 #include "partition/partition.h"
 
-namespace orrery::query {
+namespace orrery::partition {
 
 using storage::Docref;
 
@@ -15,9 +15,8 @@ constexpr size_t kBytesPerStep = 1024;
 
 }  // namespace
 
-Status Documents::read(const SourceRange& source, const std::vector<Docref>& docrefs) {
-    const storage::View& view = *source.view;
-    const partition::Partition& partition = *source.partition;
+Status Documents::read(const Partition& partition, const storage::View& view,
+                       const std::vector<Docref>& docrefs) {
     storage::ReadBudget* const budget = storage::budget_of(view);
     cached_.resize(docrefs.size());
     places_.resize(docrefs.size());
@@ -53,13 +52,14 @@ DocumentPtr Documents::share(size_t i) const {
     return document ? std::make_shared<const std::string>(*document) : nullptr;
 }
 
-Result<std::vector<DocumentPtr>> load_documents(const SourceRange& source,
+Result<std::vector<DocumentPtr>> load_documents(const Partition& partition,
+                                                const storage::View& view,
                                                 const std::vector<Docref>& docrefs) {
     Documents documents;
-    TRY_STATUS(documents.read(source, docrefs));
+    TRY_STATUS(documents.read(partition, view, docrefs));
     std::vector<DocumentPtr> out(docrefs.size());
     for (size_t i = 0; i < docrefs.size(); ++i) out[i] = documents.share(i);
     return out;
 }
 
-}  // namespace orrery::query
+}  // namespace orrery::partition
