@@ -5,12 +5,12 @@
 
 #include "base/errors.h"
 #include "base/limits.h"
+#include "client_plan/client_plan.h"
 #include "engine/engine.h"
 #include "engine/page_functions.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
 #include "query/page.h"
-#include "query/rewrite.h"
 #include "storage/light_view.h"
 
 namespace orrery::engine {
@@ -91,12 +91,12 @@ void set_price(QueryAnswer& answer, const std::vector<const catalog::PartitionRa
 /// an answer here would fail there.
 Status check_merge(const catalog::Container& container, const query::CompiledQuery& compiled,
                    const query::Parameters& parameters) {
-    if (!compiled.composes_aggregates() && !query::has_many_aggregates(compiled)) return {};
+    if (!compiled.composes_aggregates() && !client_plan::has_many_aggregates(compiled)) return {};
     const auto ranges = query::key_ranges(compiled, parameters, container.settings->key);
-    query::PlanScope scope;
+    client_plan::PlanScope scope;
     scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();
     scope.one_range = true;
-    return query::make_plan(compiled, parameters, scope).status().clone();
+    return client_plan::make_plan(compiled, parameters, scope).status().clone();
 }
 
 /// The ranges that can hold what the filter asks for; at least one.
@@ -213,7 +213,7 @@ uint64_t Engine::QueryPage::scope() const {
     const std::string parameters =
         request_.parameters.is_array() ? json::to_text(request_.parameters) : std::string();
     // A position is good for the definitions under which it was reached.
-    std::string identity = query::resume_identity(compiled);
+    std::string identity = client_plan::resume_identity(compiled);
     if (!compiled.computed().empty()) identity += '\n' + compiled.container_computed()->json();
     // Nor does one of the whole container say anything of a range that the next request names.
     if (request_.over_container) identity += "\n*";

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "client_plan/client_plan.h"
 #include "engine/query_test_support.h"
-#include "query/rewrite.h"
 
 // What is refused over several logical partitions, and answered inside one.
 namespace orrery::engine {
@@ -51,7 +51,7 @@ protected:
 };
 
 TEST_P(QueryMerge, AggregatesBesideGroups) {
-    constexpr size_t kMost = query::kGroupByAggregatesMax;
+    constexpr size_t kMost = client_plan::kGroupByAggregatesMax;
     EXPECT_EQ(error(grouped(kMost)), "");
     EXPECT_EQ(error(grouped(kMost + 1)),
               "The query has 22 aggregates. With GROUP BY, a query over several partitions may "

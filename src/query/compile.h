@@ -126,6 +126,11 @@ private:
     std::vector<std::unique_ptr<Syntax>> definitions_;  ///< as computed_
 };
 
+/// The aggregate calls in `e`, not counting those inside subqueries.
+size_t count_aggregates(const ast::Expr& e);
+/// The output name of an unaliased SELECT item; empty if it has none.
+std::string_view natural_name(const ast::Expr& e);
+
 /// Binds names and compiles; reports every mistake it finds, as the service words it.
 /// `computed`: what the container defines; null: nothing.
 Result<std::shared_ptr<const CompiledQuery>> compile_syntax(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "client_plan/client_plan.h"
 #include "json/parse.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
@@ -12,7 +13,6 @@
 #include "query/parse/parser.h"
 #include "query/parse/printer.h"
 #include "query/query.h"
-#include "query/rewrite.h"
 
 // Any bytes as a query: it parses or is refused; what parses prints to a text that parses to the
 // same tree; what compiles runs over a few items without crashing, and streaming and gathering give
@@ -112,22 +112,22 @@ void plan(const query::CompiledQuery& compiled) {
             CHECK(ranges[i].min < ranges[i].max || ranges[i].is_point());
             if (i > 0) CHECK(ranges[i - 1].max <= ranges[i].min);
         }
-        query::PlanScope scope;
+        client_plan::PlanScope scope;
         scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();
-        const auto plan = query::make_plan(compiled, *parameters, scope);
+        const auto plan = client_plan::make_plan(compiled, *parameters, scope);
         if (!plan.ok()) continue;
-        query::required_features(*plan);
+        client_plan::required_features(*plan);
         std::string sent = plan->rewritten_query;
         if (sent.empty()) continue;
-        if (const size_t at = sent.find(query::kOrderByFilter); at != std::string::npos)
-            sent.replace(at, query::kOrderByFilter.size(), "true");
+        if (const size_t at = sent.find(client_plan::kOrderByFilter); at != std::string::npos)
+            sent.replace(at, client_plan::kOrderByFilter.size(), "true");
         const auto again = query::compile(sent);
         // Parts are repeated, so a limit may be passed; nothing else may go wrong.
         if (again.ok()) continue;
         for (const QueryProblem& problem : again.error().details.problems)
             CHECK(problem.code.empty());
     }
-    query::resume_identity(compiled);
+    client_plan::resume_identity(compiled);
 }
 
 }  // namespace

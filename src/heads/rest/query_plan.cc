@@ -2,17 +2,17 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "client_plan/client_plan.h"
 #include "heads/rest/handlers.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
 #include "query/query.h"
-#include "query/rewrite.h"
 
 namespace orrery::rest {
 namespace {
 
+using client_plan::QueryPlan;
 using engine::Access;
-using query::QueryPlan;
 
 std::string quoted(std::string_view text) {
     std::string out;
@@ -35,13 +35,13 @@ std::string number_or_null(const std::optional<uint64_t>& number) {
     return number ? std::to_string(*number) : "null";
 }
 
-std::string_view distinct_name(query::DistinctType type) {
+std::string_view distinct_name(client_plan::DistinctType type) {
     switch (type) {
-        case query::DistinctType::kNone:
+        case client_plan::DistinctType::kNone:
             return "None";
-        case query::DistinctType::kInOrder:
+        case client_plan::DistinctType::kInOrder:
             return "Ordered";
-        case query::DistinctType::kAnyOrder:
+        case client_plan::DistinctType::kAnyOrder:
             return "Unordered";
     }
     return "";
@@ -56,10 +56,10 @@ std::string plan_json(const QueryPlan& plan) {
         aliases.push_back(quoted(alias.name));
         types.push_back(
             aliases.back() + ":" +
-            (alias.aggregate ? quoted(query::aggregate_name(*alias.aggregate)) : "null"));
+            (alias.aggregate ? quoted(client_plan::aggregate_name(*alias.aggregate)) : "null"));
     }
     for (const auto kind : plan.aggregates)
-        aggregates.push_back(quoted(query::aggregate_name(kind)));
+        aggregates.push_back(quoted(client_plan::aggregate_name(kind)));
     return fmt::format(
         R"({{"distinctType":"{}","top":{},"offset":{},"limit":{},"orderBy":{},"orderByExpressions":{},)"
         R"("groupByExpressions":{},"groupByAliases":{},"aggregates":{},"groupByAliasToAggregateType":{{{}}},)"
@@ -74,7 +74,7 @@ std::string plan_json(const QueryPlan& plan) {
                           : "null");
 }
 
-std::string hybrid_json(const query::HybridPlan& plan) {
+std::string hybrid_json(const client_plan::HybridPlan& plan) {
     std::vector<std::string> components, weights;
     for (const QueryPlan& component : plan.components) components.push_back(plan_json(component));
     for (const double weight : plan.weights) {
@@ -105,14 +105,15 @@ Result<std::string> make_answer(const Call& call) {
                                             container.settings->space));
     TRY(const auto parameters, query::Parameters::bind(*compiled, parsed.parameters));
     const auto ranges = query::key_ranges(*compiled, parameters, container.settings->key);
-    query::PlanScope scope;
+    client_plan::PlanScope scope;
     scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();
     TRY(const auto asked, feed_scope(call));
     scope.one_key_by_request = asked.full_key;
     scope.one_range = container.ranges->ranges.size() == 1;
-    TRY(const auto plan, query::make_plan(*compiled, parameters, scope));
+    TRY(const auto plan, client_plan::make_plan(*compiled, parameters, scope));
     if (call.headers.has(HeaderName::kSupportedQueryFeatures))
-        TRY_STATUS(query::check_features(plan, call.headers[HeaderName::kSupportedQueryFeatures]));
+        TRY_STATUS(
+            client_plan::check_features(plan, call.headers[HeaderName::kSupportedQueryFeatures]));
     return fmt::format(
         R"({{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{},"queryRanges":{},"hybridSearchQueryInfo":{}}})",
         plan.hybrid ? "null" : plan_json(plan), ranges_json(ranges),

@@ -143,11 +143,7 @@ private:
     std::vector<uint64_t> computed_weights_;  // likewise
 };
 
-/// The aggregate calls in `e`, not counting those inside subqueries.
-size_t count_aggregates(const ast::Expr& e);
 bool contains_subquery(const ast::Expr& e);
-/// The output name of an unaliased SELECT item; empty if it has none.
-std::string_view natural_name(const ast::Expr& e);
 /// The name under which a source of FROM is known; empty if it has none.
 std::string_view source_name(const ast::Source& s);
 

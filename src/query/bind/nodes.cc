@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "json/order.h"
 #include "query/functions/values.h"
 #include "query/parse/number.h"
@@ -369,6 +370,20 @@ Value UdfNode::eval(EvalContext& context) const {
     auto result = context.udf->call(name_, values.first(args_.size()), *context.arena);
     if (!result.ok()) return context.fail(std::move(result).take_status().take_error());
     return *result;
+}
+
+bool EvalContext::may_go_on() {
+    if (cancelled != nullptr && *cancelled && (*cancelled)()) {
+        fail(errors::request_timeout("The client has gone."));
+        return false;
+    }
+    if (clock == nullptr) return true;
+    const int64_t now = clock->monotonic_us();
+    if (deadline_us_ == 0) deadline_us_ = now + limits::kItemMicrosMax;
+    if (now <= deadline_us_) return true;
+    fail(errors::bad_request(
+        "The query takes too long on a single item. Narrow its JOINs or subqueries."));
+    return false;
 }
 
 }  // namespace orrery::query

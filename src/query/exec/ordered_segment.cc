@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "index/sort_terms.h"
 #include "index/terms.h"
 #include "query/exec/key_runs.h"
 #include "query/plan/cost.h"
-#include "query/plan/sort_terms.h"
 
 namespace orrery::query {
 
@@ -32,9 +32,9 @@ std::string sort_key(RowMaker& rows, const SortOrder& order, bool cut) {
         if (cut) {
             index::append_term(out, value);
         } else {
-            append_uncut_term(out, value);
+            index::append_uncut_term(out, value);
         }
-        if (order.inverts(i)) invert_term(out, from);
+        if (order.inverts(i)) index::invert_term(out, from);
     }
     return out;
 }

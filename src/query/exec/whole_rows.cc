@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "index/sort_terms.h"
 #include "json/write.h"
-#include "query/plan/sort_terms.h"
 
 namespace orrery::query {
 namespace {
@@ -33,8 +33,8 @@ Status WholeRows::add(const json::Value& row, std::span<const json::Value> keys)
                 continue;
             }
             const size_t from = keys_.size();
-            append_uncut_term(keys_, keys[i]);
-            if (level_.order_by[i].descending) invert_term(keys_, from);
+            index::append_uncut_term(keys_, keys[i]);
+            if (level_.order_by[i].descending) index::invert_term(keys_, from);
         }
         key_ends_.push_back(keys_.size());
     }

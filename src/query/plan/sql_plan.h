@@ -26,7 +26,7 @@ private:
 /// Rows leave as items come; otherwise they are known only at the end.
 bool is_by_row(const Level& root);
 
-/// 400 for ORDER BY that no index serves.
+/// An error for ORDER BY that no index serves.
 Result<PagePlan> plan_page(const PageRequest& request);
 
 /// How ORDER BY is served.

@@ -6,15 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "client_plan/client_plan.h"
 #include "json/order.h"
 #include "json/parse.h"
 #include "json/write.h"
 #include "query/parse/number.h"
-#include "query/rewrite.h"
 
 // Does what the SDKs do with a plan: sends the rewritten text to every range, merges the answers,
 // and must get what the whole query gives over all items.
-namespace orrery::query {
+namespace orrery::client_plan {
+
+using namespace query;
+
 namespace {
 
 using json::Value;
@@ -350,4 +353,4 @@ TEST(ResumeIdentity, IgnoresTheFilterOfRewrittenOrderByOnly) {
 }
 
 }  // namespace
-}  // namespace orrery::query
+}  // namespace orrery::client_plan

@@ -1,4 +1,4 @@
-#include "query/rewrite.h"
+#include "client_plan/client_plan.h"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,17 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "query/bind/binder.h"
-#include "query/bind/rank_scores.h"
-#include "query/bind/rewrite_nodes.h"
+#include "client_plan/rank_scores.h"
+#include "client_plan/syntax_maker.h"
+#include "query/function_names.h"
 #include "query/limits.h"
 #include "query/parse/number.h"
 #include "query/parse/printer.h"
 
-namespace orrery::query {
+namespace orrery::client_plan {
+
+using namespace query;
+
 namespace {
 
 using ast::Expr;
@@ -330,8 +333,7 @@ private:
     }
 
     static bool is_aggregate(const Expr& e) {
-        const FunctionSpec* spec = e.kind == ExprKind::kCall ? find_function(e.name) : nullptr;
-        return spec != nullptr && spec->family == FunctionFamily::kAggregate;
+        return e.kind == ExprKind::kCall && is_aggregate_function(e.name);
     }
 
     /// What one range says about an aggregate, so that several can be combined.
@@ -466,4 +468,4 @@ std::string resume_identity(const CompiledQuery& query) {
     return to_text(unfiltered, PrintForm::kOneLine);
 }
 
-}  // namespace orrery::query
+}  // namespace orrery::client_plan

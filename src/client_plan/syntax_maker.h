@@ -7,7 +7,9 @@
 #include "json/value.h"
 #include "query/parse/ast.h"
 
-namespace orrery::query {
+namespace orrery::client_plan {
+
+namespace ast = query::ast;
 
 /// Makes syntax that no text was parsed into, to be printed and thrown away: it has no positions
 /// and no heights. Nodes live as long as this object; they may point to nodes of other trees.
@@ -75,4 +77,4 @@ private:
     json::Arena arena_;
 };
 
-}  // namespace orrery::query
+}  // namespace orrery::client_plan

@@ -1,4 +1,4 @@
-#include "query/bind/rank_scores.h"
+#include "client_plan/rank_scores.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,10 @@
 #include "base/errors.h"
 #include "query/parse/printer.h"
 
-namespace orrery::query {
+namespace orrery::client_plan {
+
+using namespace query;
+
 namespace {
 
 using ast::Expr;
@@ -101,4 +104,4 @@ Result<RankScores> rank_scores(const ast::Query& query) {
     return out;
 }
 
-}  // namespace orrery::query
+}  // namespace orrery::client_plan

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/ended_test_support.h"
+#include "client_plan/client_plan.h"
 #include "json/parse.h"
 #include "json/problems.h"
 #include "json/write.h"
 #include "query/key_ranges.h"
 #include "query/parse/parser.h"
 #include "query/parse/printer.h"
-#include "query/rewrite.h"
 
 // Runs tests/query/plans/*.test. A file is a list of blocks separated by blank lines; lines that
 // start with # are comments.
@@ -29,7 +29,10 @@
 //                                range
 //   texts                        lines of `expression => printed form`
 //   unsupported                  lines of `query | features of the client => features missing`
-namespace orrery::query {
+namespace orrery::client_plan {
+
+using namespace query;
+
 namespace {
 
 std::string joined(const std::vector<std::string>& parts, const char* separator) {
@@ -278,4 +281,4 @@ TEST(PlanFiles, All) {
 }
 
 }  // namespace
-}  // namespace orrery::query
+}  // namespace orrery::client_plan

@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "query/rewrite.h"
+#include "client_plan/client_plan.h"
 
-namespace orrery::query {
+namespace orrery::client_plan {
+
+using namespace query;
 
 std::string_view aggregate_name(AggregateKind kind) {
     switch (kind) {
@@ -83,4 +85,4 @@ Status check_features(const QueryPlan& plan, std::string_view supported) {
         missing));
 }
 
-}  // namespace orrery::query
+}  // namespace orrery::client_plan

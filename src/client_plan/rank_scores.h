@@ -6,7 +6,9 @@
 #include "base/status.h"
 #include "query/parse/ast.h"
 
-namespace orrery::query {
+namespace orrery::client_plan {
+
+namespace ast = query::ast;
 
 /// A score of ORDER BY RANK and how rows are ranked by it. A negative weight turns the ranking
 /// round.
@@ -30,4 +32,4 @@ struct RankScores {
 /// clients.
 Result<RankScores> rank_scores(const ast::Query& query);
 
-}  // namespace orrery::query
+}  // namespace orrery::client_plan

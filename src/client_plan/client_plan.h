@@ -13,14 +13,14 @@
 
 /// Query plans: what a client that runs a query on every partition key range by itself has to send
 /// to the ranges, and how it puts their answers together.
-namespace orrery::query {
+namespace orrery::client_plan {
 
 enum class DistinctType : uint8_t { kNone, kInOrder, kAnyOrder };
 
 /// A member of the rows that a client builds from groups; `aggregate` is empty for a plain value.
 struct PlanAlias {
     std::string name;
-    std::optional<AggregateKind> aggregate;
+    std::optional<query::AggregateKind> aggregate;
 };
 
 struct HybridPlan;
@@ -34,8 +34,8 @@ struct QueryPlan {
     std::vector<std::string> order_by_expressions;
     std::vector<std::string> group_by_expressions;
     std::vector<PlanAlias> group_by_aliases;
-    std::vector<AggregateKind> aggregates;  ///< SELECT VALUE of an aggregate: that one
-    std::string rewritten_query;            ///< empty: the ranges get the original text
+    std::vector<query::AggregateKind> aggregates;  ///< SELECT VALUE of an aggregate: that one
+    std::string rewritten_query;                   ///< empty: the ranges get the original text
     bool has_select_value = false;
     bool has_non_streaming_order_by = false;
     std::optional<std::string> dcount_alias;  ///< count the distinct rows; empty name: bare number
@@ -64,13 +64,13 @@ struct PlanScope {
 /// Aggregates that a query with GROUP BY may have over several logical partitions.
 inline constexpr size_t kGroupByAggregatesMax = 21;
 /// Whether the query has more, with GROUP BY.
-bool has_many_aggregates(const CompiledQuery& query);
+bool has_many_aggregates(const query::CompiledQuery& query);
 
 /// What clients replace, in rewritten ORDER BY queries, by `true` or by the filter to resume with.
 inline constexpr std::string_view kOrderByFilter = "{documentdb-formattableorderbyquery-filter}";
 
 /// The plan of a query. A bad request for what ranges cannot answer so that clients can merge it.
-Result<QueryPlan> make_plan(const CompiledQuery& query, const Parameters& parameters,
+Result<QueryPlan> make_plan(const query::CompiledQuery& query, const query::Parameters& parameters,
                             const PlanScope& scope);
 
 /// The abilities that a client needs to carry out the plan, by their protocol names.
@@ -82,9 +82,9 @@ Status check_features(const QueryPlan& plan, std::string_view supported);
 /// What two texts must share for a continuation token of one to be taken by the other. That is the
 /// whole text, except for rewritten ORDER BY queries: clients resume them with another filter and
 /// the token of the unfiltered pages, which is a position among the sort keys under any filter.
-std::string resume_identity(const CompiledQuery& query);
+std::string resume_identity(const query::CompiledQuery& query);
 
 /// The protocol's name of an aggregate: "Average", "Count", …
-std::string_view aggregate_name(AggregateKind kind);
+std::string_view aggregate_name(query::AggregateKind kind);
 
-}  // namespace orrery::query
+}  // namespace orrery::client_plan

@@ -6,12 +6,12 @@
 #include "index/terms.h"
 #include "json/value.h"
 
-namespace orrery::query {
+namespace orrery::index {
 
 /// An index term without the cut: orders values that share their first bytes.
 inline void append_uncut_term(std::string& out, const json::Value& value) {
     std::string term;
-    if (!index::append_term(term, value) || !value.is_string()) {
+    if (!append_term(term, value) || !value.is_string()) {
         out += term;
         return;
     }
@@ -24,4 +24,4 @@ inline void invert_term(std::string& bytes, size_t from) {
     for (size_t i = from; i < bytes.size(); ++i) bytes[i] = static_cast<char>(~bytes[i]);
 }
 
-}  // namespace orrery::query
+}  // namespace orrery::index
