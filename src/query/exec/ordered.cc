@@ -152,7 +152,8 @@ Result<const FoundItem*> Merge::next(Page& page) {
             continue;
         }
         TRY(document_, front_->document_of_head());
-        item_.bytes = *document_;
+        TRY(item_.document, json::decode_document(*document_));
+        item_.stored_bytes = document_->size();
         item_.docref = head.docref;
         item_.known = Known::kMatched;
         item_.source = front_->partition();

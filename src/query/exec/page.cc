@@ -41,9 +41,9 @@ void Page::add_text(std::string_view row) {
 
 /// Turns one item into rows.
 Result<Taken> Page::take(const FoundItem& item, uint64_t& rows_done) {
-    const size_t row_bytes = least_row_bytes(item.bytes.size());
+    const size_t row_bytes = least_row_bytes(item.stored_bytes);
     if (full(row_bytes)) return Taken::kPageFull;
-    TRY(const json::DocumentView document, json::decode_document(item.bytes));
+    const json::DocumentView& document = item.document;
     RowMaker::Tuples tuples{1, 1, 1};
     RowMaker& maker = rows_of(item.source);
     if (item.known == Known::kPerhaps || !plan.copies_items()) {

@@ -65,7 +65,8 @@ enum class Known : uint8_t {
 
 /// An item that a source found. Valid until the source goes on.
 struct FoundItem {
-    std::string_view bytes;
+    json::DocumentView document;
+    size_t stored_bytes = 0;
     storage::Docref docref;
     Known known = Known::kPerhaps;
     size_t source = 0;       ///< index in PageScope::sources

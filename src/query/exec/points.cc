@@ -86,7 +86,8 @@ Result<const FoundItem*> Points::next(Page& page) {
                 return std::move(read_.status);
             continue;
         }
-        item_.bytes = *read_.item.document;
+        TRY(item_.document, json::decode_document(*read_.item.document));
+        item_.stored_bytes = read_.item.document->size();
         item_.docref = read_.item.docref;
         item_.source = *source;
         matched_ = page.answer.matched_items;

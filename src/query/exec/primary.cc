@@ -71,7 +71,9 @@ void Primary::open(Page& page) {
         segment.range.min.empty()
             ? whole
             : storage::keys::ids_of_epk(id, segment.range.min, storage::IdKind::kItem);
-    std::string end = prefix_successor(whole);
+    std::string end =
+        std::min(prefix_successor(whole),
+                 storage::keys::ids_of_epk(id, segment.range.max, storage::IdKind::kItem));
     if (const auto& epk = page.scope.full_epk; epk && segment.range.contains(*epk)) {
         begin = bound(segment, *epk, ids.from, !ids.from_inclusive && !ids.from.empty());
         end = ids.to
@@ -145,9 +147,9 @@ Result<const FoundItem*> Primary::next(Page& page) {
             const size_t i = next_++;
             const auto bytes = documents_.at(i);
             if (!bytes) return entry_without_item();
-            TRY(const auto document, json::decode_document(*bytes));
-            if (!is_visible(segment(), now_, document.header)) continue;
-            item_.bytes = *bytes;
+            TRY(item_.document, json::decode_document(*bytes));
+            if (!is_visible(segment(), now_, item_.document.header)) continue;
+            item_.stored_bytes = bytes->size();
             item_.docref = batch_[i].docref;
             const Position& from = page.resume;
             const bool same = from.order == Position::Order::kPrimary &&

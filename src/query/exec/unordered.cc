@@ -164,7 +164,8 @@ Result<const FoundItem*> Segments::next(Page& page) {
             continue;
         }
         began_ = true;
-        item_.bytes = candidate_->document;
+        item_.document = candidate_->decoded;
+        item_.stored_bytes = candidate_->document.size();
         item_.docref = candidate_->docref;
         item_.known = exact_ && candidate_->certain ? Known::kCertain : Known::kPerhaps;
         const bool same = segment().resumed &&
