@@ -51,10 +51,26 @@ TEST(UniqueKey, GoldenBytes) {
 
 TEST(UniqueKey, NamesOfAnItem) {
     const UniqueKeys keys = {{{"email"}}, {{"a", "b"}, {"c"}}};
-    const auto names = unique_key_names(keys, R"({"id":"1","email":"e","a":{"b":2}})").value();
+    const auto names =
+        unique_key_names(keys, R"({"id":"1","email":"e","a":{"b":2}})", json::Dialect::kNosql)
+            .value();
     ASSERT_EQ(names.size(), 2U);
     EXPECT_EQ(names[0], unique_key_name(0, {json::Value::string("e")}));
     EXPECT_EQ(names[1], unique_key_name(1, {json::Value::integer(2), json::Value::null()}));
+}
+
+TEST(UniqueKey, TypedValuesAreEqualExactly) {
+    const UniqueKeys keys = {{{"a"}}};
+    const auto name = [&](std::string_view text) {
+        return unique_key_names(keys, text, json::Dialect::kMongo).value()[0];
+    };
+    EXPECT_EQ(name(R"({"a":5})"), name(R"({"a":{"$t":18,"$v":"5"}})"));
+    EXPECT_EQ(name(R"({"a":5})"), name(R"({"a":5.0})"));
+    EXPECT_NE(name(R"({"a":{"$t":18,"$v":"9007199254740993"}})"),
+              name(R"({"a":9007199254740992.0})"));
+    EXPECT_EQ(name("{}"), name(R"({"a":null})"));
+    EXPECT_NE(name(R"({"a":{"$t":7,"$v":"303132333435363738396162"}})"),
+              name(R"({"a":"303132333435363738396162"})"));
 }
 
 }  // namespace

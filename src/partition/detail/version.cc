@@ -106,7 +106,8 @@ Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::strin
     version->indexed = indexed;
     version->text_bytes = item.text.size();
     version->terms = indexed ? collector->take() : state->unindexed;
-    TRY(version->unique_names, unique_key_names(settings.unique_keys, item.text));
+    TRY(version->unique_names,
+        unique_key_names(settings.unique_keys, item.text, json::Dialect::kNosql));
     const json::DocumentHeader header{
         .etag_nonce = version->etag_nonce, .own_ttl = version->own_ttl, .epk = rules.epk};
     auto document = std::make_shared<std::string>(json::encode_document(header, item.text));
@@ -154,7 +155,8 @@ Status add_terms(const SettingsStatePtr& state, ItemVersion& version) {
         TRY_STATUS(
             collect(indexed, state->previous_unindexed[i], i + 1, version.previous_terms[i]));
     }
-    TRY(version.unique_names, unique_key_names((*state)->unique_keys, view.text));
+    TRY(version.unique_names,
+        unique_key_names((*state)->unique_keys, view.text, json::Dialect::kNosql));
     return {};
 }
 

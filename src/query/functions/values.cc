@@ -77,6 +77,8 @@ uint64_t hash_value(const Value& v) {
                 h += keyed_hash_of_both(keyed_hash(m.name), hash_value(m.value));
             return keyed_hash_of_both(h, type);
         }
+        case Type::kExtended:
+            break;  // to SQL, values that JSON lacks are objects
     }
     return type;
 }
