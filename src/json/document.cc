@@ -15,7 +15,8 @@ namespace orrery::json {
 namespace {
 
 // docs/formats/document.md
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kPlainVersion = 1;
+constexpr uint8_t kTaggedVersion = 2;
 constexpr size_t kEpkSizeAt = 2;
 constexpr size_t kTtlAt = 4;
 constexpr size_t kLsnAt = 8;
@@ -23,6 +24,11 @@ constexpr size_t kTsAt = 16;
 constexpr size_t kNonceAt = 24;
 constexpr size_t kTextSizeAt = 32;
 constexpr size_t kHeaderBytes = 36;
+// Version 2 goes on with the dialect, the size of the id, and the client's time if there is one.
+constexpr size_t kDialectAt = 36;
+constexpr size_t kIdSizeAt = 37;
+constexpr size_t kTaggedHeaderBytes = 39;
+constexpr char kHasClientTime = 0x01;
 
 template <typename T>
 void store(char* out, T v) {
@@ -40,19 +46,62 @@ Status damaged(const std::string& what) {
                                    ". Run `orrery check` on the data folder."));
 }
 
+bool has_version(std::string_view bytes) {
+    return bytes.size() >= kHeaderBytes && (bytes[0] == static_cast<char>(kPlainVersion) ||
+                                            bytes[0] == static_cast<char>(kTaggedVersion));
+}
+
+std::string encode_tagged(const char* fixed, const DocumentHeader& header, std::string_view text) {
+    CHECK(header.id.size() <= std::numeric_limits<uint16_t>::max());
+    CHECK(header.id.empty() == rules(header.dialect).reserves_members);
+    std::string out(fixed, kHeaderBytes);
+    out.reserve(kTaggedHeaderBytes + 8 + header.epk.size() + header.id.size() + text.size());
+    out[0] = static_cast<char>(kTaggedVersion);
+    if (header.client_time) out[1] = kHasClientTime;
+    out.resize(kTaggedHeaderBytes);
+    out[kDialectAt] = static_cast<char>(header.dialect);
+    store(out.data() + kIdSizeAt, static_cast<uint16_t>(header.id.size()));
+    if (header.client_time) append_u64_le(out, static_cast<uint64_t>(*header.client_time));
+    return out.append(header.epk).append(header.id).append(text);
+}
+
+/// What version 2 has behind the fixed fields, and where the EPK begins.
+Result<size_t> decode_tagged(std::string_view bytes, DocumentHeader& header) {
+    if (bytes.size() < kTaggedHeaderBytes) return damaged("its header is cut off");
+    const char flags = bytes[1];
+    if ((flags & ~kHasClientTime) != 0) return damaged("unknown flags");
+    const auto dialect = dialect_of_number(static_cast<uint8_t>(bytes[kDialectAt]));
+    if (!dialect) return damaged("unknown dialect");
+    header.dialect = *dialect;
+    const size_t id_size = load<uint16_t>(bytes.data() + kIdSizeAt);
+    if ((id_size == 0) != rules(*dialect).reserves_members) return damaged("its id is wrong");
+    size_t epk_at = kTaggedHeaderBytes;
+    if (flags == kHasClientTime) {
+        if (bytes.size() < epk_at + 8) return damaged("its header is cut off");
+        header.client_time = load<int64_t>(bytes.data() + epk_at);
+        epk_at += 8;
+    }
+    const size_t id_at = epk_at + load<uint16_t>(bytes.data() + kEpkSizeAt);
+    if (bytes.size() < id_at + id_size) return damaged("its length is wrong");
+    header.id = bytes.substr(id_at, id_size);
+    return epk_at;
+}
+
 }  // namespace
 
 std::string encode_document(const DocumentHeader& header, std::string_view text) {
     CHECK(header.epk.size() <= std::numeric_limits<uint16_t>::max());
     CHECK(text.size() <= std::numeric_limits<uint32_t>::max());
     char fixed[kHeaderBytes] = {};
-    fixed[0] = static_cast<char>(kVersion);
+    fixed[0] = static_cast<char>(kPlainVersion);
     store(fixed + kEpkSizeAt, static_cast<uint16_t>(header.epk.size()));
     store(fixed + kTtlAt, header.own_ttl);
     store(fixed + kLsnAt, header.lsn);
     store(fixed + kTsAt, header.ts);
     store(fixed + kNonceAt, header.etag_nonce);
     store(fixed + kTextSizeAt, static_cast<uint32_t>(text.size()));
+    if (header.dialect != Dialect::kNosql || header.client_time) [[unlikely]]
+        return encode_tagged(fixed, header, text);
     std::string out;
     out.reserve(kHeaderBytes + header.epk.size() + text.size());
     out.append(fixed, kHeaderBytes).append(header.epk).append(text);
@@ -60,7 +109,7 @@ std::string encode_document(const DocumentHeader& header, std::string_view text)
 }
 
 void set_document_version(std::string& document, uint64_t lsn, int64_t ts) {
-    CHECK(document.size() >= kHeaderBytes && static_cast<uint8_t>(document[0]) == kVersion);
+    CHECK(has_version(document));
     store(document.data() + kLsnAt, lsn);
     store(document.data() + kTsAt, ts);
 }
@@ -68,25 +117,31 @@ void set_document_version(std::string& document, uint64_t lsn, int64_t ts) {
 Result<DocumentView> decode_document(std::string_view bytes) {
     if (bytes.empty()) return damaged("it is empty");
     const auto version = static_cast<uint8_t>(bytes[0]);
-    if (version != kVersion) return damaged("unknown format version " + std::to_string(version));
+    if (version != kPlainVersion && version != kTaggedVersion)
+        return damaged("unknown format version " + std::to_string(version));
     if (bytes.size() < kHeaderBytes) return damaged("its header is cut off");
-    if (bytes[1] != 0) return damaged("unknown flags");
+    DocumentView view;
+    size_t epk_at = kHeaderBytes;
+    if (version == kTaggedVersion) [[unlikely]] {
+        TRY(epk_at, decode_tagged(bytes, view.header));
+    } else if (bytes[1] != 0) {
+        return damaged("unknown flags");
+    }
     const size_t epk_size = load<uint16_t>(bytes.data() + kEpkSizeAt);
     const size_t text_size = load<uint32_t>(bytes.data() + kTextSizeAt);
-    if (bytes.size() != kHeaderBytes + epk_size + text_size) return damaged("its length is wrong");
-    DocumentView view;
+    const size_t text_at = epk_at + epk_size + view.header.id.size();
+    if (bytes.size() != text_at + text_size) return damaged("its length is wrong");
     view.header.lsn = load<uint64_t>(bytes.data() + kLsnAt);
     view.header.ts = load<int64_t>(bytes.data() + kTsAt);
     view.header.etag_nonce = load<uint64_t>(bytes.data() + kNonceAt);
     view.header.own_ttl = load<int32_t>(bytes.data() + kTtlAt);
-    view.header.epk = bytes.substr(kHeaderBytes, epk_size);
-    view.text = bytes.substr(kHeaderBytes + epk_size);
+    view.header.epk = bytes.substr(epk_at, epk_size);
+    view.text = bytes.substr(text_at);
     return view;
 }
 
 int64_t document_ts(std::string_view bytes) {
-    if (bytes.size() < kHeaderBytes || static_cast<uint8_t>(bytes[0]) != kVersion) return 0;
-    return load<int64_t>(bytes.data() + kTsAt);
+    return has_version(bytes) ? load<int64_t>(bytes.data() + kTsAt) : 0;
 }
 
 std::string etag_text(uint64_t etag_nonce, uint64_t lsn) {

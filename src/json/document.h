@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "json/dialect.h"
 
 namespace orrery::json {
 
@@ -16,9 +17,15 @@ struct DocumentHeader {
     uint64_t etag_nonce = 0;  ///< with the LSN, the etag
     int32_t own_ttl = 0;      ///< item `ttl`: seconds, -1 never, 0 none given or not valid as one
     std::string_view epk;     ///< effective partition key, binary
+    Dialect dialect = Dialect::kNosql;
+    /// Core id (item_id.h); empty in the dialect nosql, where the text has it.
+    std::string_view id;
+    /// When the client says it wrote the item, in 100 ns since 1970-01-01 UTC.
+    std::optional<int64_t> client_time;
 };
 
-/// Stored form of an item: header, then the minified text. Layout in docs/formats/document.md.
+/// Stored form of an item: header, then the minified text. Layout in docs/formats/document.md: an
+/// item of the dialect nosql without a client's time has version 1, every other one version 2.
 /// LSN, ts and etag nonce are fixed up by the committer in place.
 std::string encode_document(const DocumentHeader& header, std::string_view text);
 void set_document_version(std::string& document, uint64_t lsn, int64_t ts);

@@ -87,10 +87,99 @@ TEST(Document, DamageIsReported) {
         EXPECT_FALSE(decode_document(damaged).ok()) << at;
     }
     std::string newer = good;
-    newer[0] = 2;
+    newer[0] = 3;
     EXPECT_EQ(document_ts(newer), 0);
     EXPECT_EQ(document_ts(std::string_view(good).substr(0, 20)), 0);
-    EXPECT_THAT(decode_document(newer).error().message, ::testing::HasSubstr("version 2"));
+    EXPECT_THAT(decode_document(newer).error().message, ::testing::HasSubstr("version 3"));
+}
+
+TEST(Document, GoldenBytesOfVersion2) {
+    DocumentHeader header;
+    header.lsn = 0x0102030405060708;
+    header.ts = 1'700'000'000;
+    header.etag_nonce = 0x1112131415161718;
+    header.epk = std::string_view("\x05\xC1", 2);
+    header.dialect = Dialect::kTable;
+    header.id = std::string_view("\xFF\x50\x61\x00\x00", 5);
+    header.client_time = 0x2122232425262728;
+    const std::string bytes = encode_document(header, "{}");
+    const unsigned char expected[] = {
+        0x02, 0x01,                                      // version, flags: client timestamp
+        0x02, 0x00,                                      // EPK length
+        0x00, 0x00, 0x00, 0x00,                          // own TTL
+        0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,  // LSN
+        0x00, 0xF1, 0x53, 0x65, 0x00, 0x00, 0x00, 0x00,  // ts
+        0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  // etag nonce
+        0x02, 0x00, 0x00, 0x00,                          // text length
+        0x03, 0x05, 0x00,                                // dialect, id length
+        0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,  // client time
+        0x05, 0xC1,                                      // EPK
+        0xFF, 0x50, 0x61, 0x00, 0x00,                    // id
+        '{',  '}'};
+    EXPECT_EQ(bytes, std::string(reinterpret_cast<const char*>(expected), sizeof(expected)));
+    header.client_time.reset();
+    EXPECT_EQ(encode_document(header, "{}").size(), bytes.size() - 8);
+}
+
+TEST(Document, TaggedHeadersSurvive) {
+    test::RandomJson random(4);
+    for (int i = 0; i < rounds(2000); ++i) {
+        const auto dialect = static_cast<Dialect>(random.below(kDialectCount));
+        const std::string epk(random.below(40), 'k');
+        std::string id;
+        if (!rules(dialect).reserves_members) id.assign(1 + random.below(300), '\xFF');
+        DocumentHeader header;
+        header.lsn = random.engine()();
+        header.ts = static_cast<int64_t>(random.engine()());
+        header.etag_nonce = random.engine()();
+        header.own_ttl = static_cast<int32_t>(random.engine()());
+        header.epk = epk;
+        header.dialect = dialect;
+        header.id = id;
+        if (random.chance(50)) header.client_time = static_cast<int64_t>(random.engine()());
+        const std::string text(random.below(50), 't');
+        std::string bytes = encode_document(header, text);
+        const bool plain = dialect == Dialect::kNosql && !header.client_time;
+        ASSERT_EQ(bytes[0], plain ? 1 : 2);
+        set_document_version(bytes, header.lsn + 1, header.ts);
+        const auto view = decode_document(bytes);
+        ASSERT_TRUE(view.ok()) << view.error().message;
+        EXPECT_EQ(view->header.lsn, header.lsn + 1);
+        EXPECT_EQ(view->header.ts, header.ts);
+        EXPECT_EQ(document_ts(bytes), header.ts);
+        EXPECT_EQ(view->header.etag_nonce, header.etag_nonce);
+        EXPECT_EQ(view->header.own_ttl, header.own_ttl);
+        EXPECT_EQ(view->header.epk, epk);
+        EXPECT_EQ(view->header.dialect, dialect);
+        EXPECT_EQ(view->header.id, id);
+        EXPECT_EQ(view->header.client_time, header.client_time);
+        EXPECT_EQ(view->text, text);
+    }
+}
+
+TEST(Document, DamageOfVersion2IsReported) {
+    DocumentHeader header;
+    header.epk = "0123456789abcdef";
+    header.dialect = Dialect::kMongo;
+    header.id = "\xFFid";
+    header.client_time = 1;
+    const std::string good = encode_document(header, "{}");
+    ASSERT_TRUE(decode_document(good).ok());
+    for (size_t length = 0; length < good.size(); ++length)
+        ASSERT_FALSE(decode_document(std::string_view(good).substr(0, length)).ok()) << length;
+    EXPECT_FALSE(decode_document(good + "x").ok());
+    const auto with = [&](size_t at, int byte) {
+        std::string damaged = good;
+        damaged[at] = static_cast<char>(byte);
+        return decode_document(damaged).ok();
+    };
+    EXPECT_FALSE(with(1, 0));     // without its flag the client's time is something else
+    EXPECT_FALSE(with(1, 3));     // a flag of later versions
+    EXPECT_FALSE(with(36, 4));    // no such dialect
+    EXPECT_FALSE(with(36, 0));    // nosql has its id in the text
+    EXPECT_FALSE(with(37, 0));    // the others have one here
+    EXPECT_FALSE(with(38, 255));  // longer than the document
+    EXPECT_TRUE(with(36, 2));
 }
 
 TEST(Document, EmptyTextAndKey) {
