@@ -8,7 +8,6 @@
 #include "base/encoding.h"
 #include "base/rounds_test_support.h"
 #include "index/lookup.h"
-#include "index/path_tree.h"
 #include "index/terms.h"
 #include "json/item.h"
 #include "json/order.h"
@@ -95,10 +94,13 @@ TEST(DialectTerms, OrderOfValuesIsOrderOfBytesOrTheItemDecides) {
                 ASSERT_TRUE(order == 0 ? bytes == 0 : bytes == 0 || (order < 0) == (bytes < 0))
                     << rules.name << ": " << text(values[a]) << " and " << text(values[b]);
                 // In the dialect nosql numbers compare as doubles: equal ones have one term.
-                if (bytes == 0 && order != 0)
+                if (bytes == 0 && order != 0) {
                     ASSERT_TRUE(terms[a].partial || terms[b].partial)
                         << rules.name << ": " << text(values[a]) << " and " << text(values[b]);
-                if (bytes != 0) ASSERT_FALSE(terms[b].bytes.starts_with(terms[a].bytes));
+                }
+                if (bytes != 0) {
+                    ASSERT_FALSE(terms[b].bytes.starts_with(terms[a].bytes));
+                }
             }
         }
     }
@@ -161,15 +163,25 @@ TEST(DialectTerms, RangesMissNothing) {
                 const bool same_type = type(values[v]) == type(bound);
                 const int order = order_of(values[v], bound, rules);
                 const std::string& bytes = terms[v].bytes;
-                if (same_type && order == 0) ASSERT_TRUE(in(equal, bytes));
-                if (same_type && order > 0)
+                if (same_type && order == 0) {
+                    ASSERT_TRUE(in(equal, bytes));
+                }
+                if (same_type && order > 0) {
                     ASSERT_TRUE(in(above, bytes)) << text(values[v]) << " " << text(bound);
-                if (same_type && order < 0)
+                }
+                if (same_type && order < 0) {
                     ASSERT_TRUE(in(below, bytes)) << text(values[v]) << " " << text(bound);
+                }
                 // What is wrongly in is flagged, or the bound itself shares its term.
-                if (!same_type) ASSERT_FALSE(in(above, bytes) || in(below, bytes));
-                if (in(above, bytes) && order <= 0) ASSERT_EQ(bytes, terms[b].bytes);
-                if (in(below, bytes) && order >= 0) ASSERT_EQ(bytes, terms[b].bytes);
+                if (!same_type) {
+                    ASSERT_FALSE(in(above, bytes) || in(below, bytes));
+                }
+                if (in(above, bytes) && order <= 0) {
+                    ASSERT_EQ(bytes, terms[b].bytes);
+                }
+                if (in(below, bytes) && order >= 0) {
+                    ASSERT_EQ(bytes, terms[b].bytes);
+                }
             }
         }
     }
@@ -181,10 +193,7 @@ constexpr SipKey kKey = {11, 22};
 
 IndexingPolicy policy_of(std::string_view text, Dialect dialect) {
     json::Arena arena;
-    IndexingPolicy policy = parse_indexing_policy(json::parse(text, arena).value()).value();
-    policy.dialect = dialect;
-    policy.tree = std::make_shared<const PathTree>(policy);
-    return policy;
+    return with_dialect(parse_indexing_policy(json::parse(text, arena).value()).value(), dialect);
 }
 
 /// Entries as "path=term", names for the hashes of these paths.
@@ -221,7 +230,9 @@ std::set<std::string> collect(std::string_view policy_text, std::string_view ite
             found.insert(names[load_u64_be(bytes.data())] + "=" +
                          hex_encode_upper(bytes.substr(8)) + (entry.partial ? "?" : ""));
         }
-        if (i > 0) EXPECT_EQ(found, out);
+        if (i > 0) {
+            EXPECT_EQ(found, out);
+        }
         out = found;
     }
     return out;

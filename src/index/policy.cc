@@ -250,6 +250,12 @@ bool path_is_indexed(const IndexingPolicy& policy, const std::vector<PathStep>& 
     return policy.tree->find(path).included;
 }
 
+IndexingPolicy with_dialect(IndexingPolicy policy, json::Dialect dialect) {
+    policy.dialect = dialect;
+    policy.tree = std::make_shared<const PathTree>(policy);
+    return policy;
+}
+
 IndexingPolicy with_sorted_paths(IndexingPolicy policy,
                                  const std::vector<std::vector<PathStep>>& paths) {
     policy.sorted.clear();

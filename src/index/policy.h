@@ -123,6 +123,9 @@ const SpatialGrid* spatial_grid(const IndexingPolicy& policy, const std::vector<
 Status check_boxes(const IndexingPolicy& policy, GeometrySpace space);
 bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite);
 
+/// The policy for items of a dialect.
+IndexingPolicy with_dialect(IndexingPolicy policy, json::Dialect dialect);
+
 /// The policy with these sorted paths instead of its own; those that it does not index are left
 /// out.
 IndexingPolicy with_sorted_paths(IndexingPolicy policy,

@@ -414,12 +414,13 @@ void TermCollector::container(json::Type type) {
     }
 }
 
-Status TermCollector::add_computed(std::string_view text) {
+Status TermCollector::add_computed(const json::Document& document) {
     State& s = *state_;
     if (s.off || s.computed_wanted.empty()) return {};
     s.computed_arena.clear();
     s.computed_values.clear();
-    TRY_STATUS(s.computed->evaluate(text, s.computed_wanted, s.computed_arena, s.computed_values));
+    TRY_STATUS(
+        s.computed->evaluate(document, s.computed_wanted, s.computed_arena, s.computed_values));
     s.computing = true;
     for (size_t i = 0; i < s.computed_wanted.size(); ++i) {
         const auto& definition = s.computed->definitions()[s.computed_wanted[i]];

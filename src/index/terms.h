@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "index/policy.h"
 #include "json/dialect.h"
+#include "json/document.h"
 #include "json/item.h"
 #include "json/value.h"
 #include "storage/keys.h"
@@ -134,9 +135,8 @@ class TermCollector final : public json::ItemVisitor {
 public:
     TermCollector(const IndexingPolicy& policy, SipKey path_key);  ///< policy borrowed
     void reset();
-    /// After the walk, for a container with computed properties: adds their values. `text` is the
-    /// item's stored text.
-    Status add_computed(std::string_view text);
+    /// After the walk, for a container with computed properties: adds their values.
+    Status add_computed(const json::Document& document);
     /// Sorts and returns the set; posts `undefined` for explicitly included paths that the item
     /// lacks.
     TermSet take();

@@ -9,7 +9,9 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/random.h"
-#include "json/write.h"
+#include "json/detail/scan_handler.h"
+#include "json/parse.h"
+#include "json/sql_view.h"
 
 namespace orrery::json {
 namespace {
@@ -87,6 +89,25 @@ Result<size_t> decode_tagged(std::string_view bytes, DocumentHeader& header) {
     return epk_at;
 }
 
+Result<Value> parse_stored(std::string_view text, Arena& arena, bool typed_values) {
+    return parse(text, arena,
+                 {.depth_max = detail::kScanDepthCap,
+                  .refuse_duplicate_names = false,
+                  .typed_values = typed_values});
+}
+
+/// The members of the object `text`, then `members`, as one object.
+void append_object(std::string& out, std::string_view text, std::string_view members) {
+    DCHECK(text.size() >= 2 && text.front() == '{' && text.back() == '}');
+    const size_t needed = out.size() + text.size() + members.size() + 1;
+    // Many items are appended to one page: growth must stay geometric.
+    if (needed > out.capacity()) out.reserve(std::max(needed, out.capacity() * 2));
+    out.append(text.substr(0, text.size() - 1));
+    if (text.size() > 2 && !members.empty()) out.push_back(',');
+    out.append(members);
+    out.push_back('}');
+}
+
 }  // namespace
 
 std::string encode_document(const DocumentHeader& header, std::string_view text) {
@@ -114,13 +135,13 @@ void set_document_version(std::string& document, uint64_t lsn, int64_t ts) {
     store(document.data() + kTsAt, ts);
 }
 
-Result<DocumentView> decode_document(std::string_view bytes) {
+Result<Document> decode_document(std::string_view bytes) {
     if (bytes.empty()) return damaged("it is empty");
     const auto version = static_cast<uint8_t>(bytes[0]);
     if (version != kPlainVersion && version != kTaggedVersion)
         return damaged("unknown format version " + std::to_string(version));
     if (bytes.size() < kHeaderBytes) return damaged("its header is cut off");
-    DocumentView view;
+    Document view;
     size_t epk_at = kHeaderBytes;
     if (version == kTaggedVersion) [[unlikely]] {
         TRY(epk_at, decode_tagged(bytes, view.header));
@@ -136,7 +157,7 @@ Result<DocumentView> decode_document(std::string_view bytes) {
     view.header.etag_nonce = load<uint64_t>(bytes.data() + kNonceAt);
     view.header.own_ttl = load<int32_t>(bytes.data() + kTtlAt);
     view.header.epk = bytes.substr(epk_at, epk_size);
-    view.text = bytes.substr(text_at);
+    view.text_ = bytes.substr(text_at);
     return view;
 }
 
@@ -157,16 +178,53 @@ void etag_text_to(char* out, uint64_t etag_nonce, uint64_t lsn) {
     guid_text_to(out, bytes);
 }
 
-void append_item(std::string& out, std::string_view text, std::string_view members) {
-    DCHECK(text.size() >= 2 && text.front() == '{' && text.back() == '}');
-    DCHECK(!members.empty());
-    const size_t needed = out.size() + text.size() + members.size() + 1;
-    // Many items are appended to one page: growth must stay geometric.
-    if (needed > out.capacity()) out.reserve(std::max(needed, out.capacity() * 2));
-    out.append(text.substr(0, text.size() - 1));
-    if (text.size() > 2) out.push_back(',');
-    out.append(members);
-    out.push_back('}');
+Result<std::string_view> Document::id(Arena& arena) const {
+    if (!header.id.empty()) return header.id;
+    static const Selection kId(std::vector<MemberPath>{{"id"}});
+    TRY(const Value item, parse_selected(text_, kId, arena));
+    const Value found = item.member("id");
+    if (!found.is_string()) return damaged("it has no id");
+    return found.as_string();
+}
+
+Result<Value> Document::value(Arena& arena) const {
+    return parse_stored(text_, arena, rules(header.dialect).typed_values);
+}
+
+Result<std::vector<Value>> Document::values_at(const std::vector<MemberPath>& paths,
+                                               Arena& arena) const {
+    return extract(text_, paths, arena, header.dialect);
+}
+
+Status Document::walk(ItemVisitor& visitor) const {
+    return walk_item(text_, visitor, header.dialect);
+}
+
+Result<std::string> Document::sql_text() const {
+    Arena arena;
+    TRY(const Value item, parse_stored(text_, arena, false));
+    return sql_view_text(item, header);
+}
+
+Result<Value> Document::select(const Selection& selection, Arena& arena,
+                               std::span<const Member> more) const {
+    if (is_plain()) [[likely]]
+        return parse_selected(text_, selection, arena, more);
+    TRY(const std::string text, sql_text());
+    return parse_selected(arena.copy(text), selection, arena, more);
+}
+
+void Document::append_to(std::string& out, std::string_view members) const {
+    if (is_plain()) [[likely]]
+        return append_object(out, text_, members);
+    const auto text = sql_text();
+    append_object(out, text.ok() ? *text : "{}", members);
+}
+
+std::string Document::text() const {
+    std::string out;
+    append_to(out, {});
+    return out;
 }
 
 }  // namespace orrery::json

@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "json/item.h"
+#include "json/item_id.h"
 #include "json/parse.h"
-#include "json/random_json_test.h"
+#include "json/random_typed_test.h"
+#include "json/sql_view.h"
+#include "json/typed_text.h"
+#include "json/write.h"
 
 namespace orrery::json {
 namespace {
@@ -66,7 +70,7 @@ TEST(Document, RandomDocumentsSurviveByteForByte) {
         EXPECT_EQ(view->header.etag_nonce, header.etag_nonce);
         EXPECT_EQ(view->header.own_ttl, header.own_ttl);
         EXPECT_EQ(view->header.epk, epk);
-        EXPECT_EQ(view->text, sent);
+        EXPECT_EQ(view->text(), sent);
     }
 }
 
@@ -153,7 +157,7 @@ TEST(Document, TaggedHeadersSurvive) {
         EXPECT_EQ(view->header.dialect, dialect);
         EXPECT_EQ(view->header.id, id);
         EXPECT_EQ(view->header.client_time, header.client_time);
-        EXPECT_EQ(view->text, text);
+        EXPECT_EQ(view->text_bytes(), text.size());
     }
 }
 
@@ -186,7 +190,7 @@ TEST(Document, EmptyTextAndKey) {
     const std::string bytes = encode_document({}, "");
     const auto view = decode_document(bytes);
     ASSERT_TRUE(view.ok());
-    EXPECT_EQ(view->text, "");
+    EXPECT_EQ(view->text_bytes(), 0u);
     EXPECT_EQ(view->header.epk, "");
 }
 
@@ -196,13 +200,98 @@ TEST(Etag, LooksLikeAGuid) {
     EXPECT_EQ(etag_text(UINT64_MAX, 0xFEDCBA9876543210), "ffffffff-ffff-ffff-fedc-ba9876543210");
 }
 
-TEST(AppendItem, MembersOfTheTextComeFirst) {
+TEST(Document, MembersFollowThoseOfTheItem) {
+    const std::string bytes = encode_document({}, R"({"id":"a","n":1.50})");
     std::string out = "[";
-    append_item(out, R"({"id":"a","n":1.50})", R"("_ts":1,"_x":{})");
+    decode_document(bytes)->append_to(out, R"("_ts":1,"_x":{})");
     EXPECT_EQ(out, R"([{"id":"a","n":1.50,"_ts":1,"_x":{}})");
+    EXPECT_EQ(decode_document(bytes)->text(), R"({"id":"a","n":1.50})");
+    const std::string empty = encode_document({}, "{}");
     out.clear();
-    append_item(out, "{}", R"("_ts":1)");
+    decode_document(empty)->append_to(out, R"("_ts":1)");
     EXPECT_EQ(out, R"({"_ts":1})");
+}
+
+/// A document of the dialect mongo with this item.
+std::string tagged(std::string_view text, const Value& id, int32_t own_ttl = 0) {
+    const std::string core_id = make_item_id(id, rules(Dialect::kMongo)).value();
+    DocumentHeader header;
+    header.dialect = Dialect::kMongo;
+    header.id = core_id;
+    header.own_ttl = own_ttl;
+    return encode_document(header, text);
+}
+
+TEST(Document, AnswersInTheTypesOfItsDialect) {
+    const std::string bytes = tagged(
+        R"({"_id":{"$t":18,"$v":"5"},"id":"mine","a":{"b":{"$t":9,"$v":"7"}}})", Value::int64(5));
+    const Document document = decode_document(bytes).value();
+    Arena arena;
+    EXPECT_EQ(document.id(arena).value(),
+              make_item_id(Value::int64(5), rules(Dialect::kMongo)).value());
+    EXPECT_EQ(document.value(arena).value().member("_id").extended_type(), ExtendedType::kInt64);
+    const auto values = document.values_at({{"a", "b"}, {"id"}, {"x"}}, arena).value();
+    EXPECT_EQ(values[0].as_date(), 7);
+    EXPECT_EQ(values[1].as_string(), "mine");
+    EXPECT_TRUE(values[2].is_undefined());
+    // In the dialect nosql the same text has an object there.
+    const std::string plain = encode_document({}, R"({"id":"mine","b":{"$t":9,"$v":"7"}})");
+    EXPECT_EQ(decode_document(plain)->id(arena).value(), "mine");
+    EXPECT_TRUE(decode_document(plain)->value(arena).value().member("b").is_object());
+    EXPECT_FALSE(decode_document(encode_document({}, R"({"x":1})"))->id(arena).ok());
+}
+
+TEST(Document, SqlSeesEveryMember) {
+    const std::string bytes = tagged(
+        R"({"_id":"x","id":1,"_ts":2,"ttl":3,"$id":4,"_rid":5,"d":{"$t":9,"$v":"7"},"n":1.50})",
+        Value::string("x"), 60);
+    const Document document = decode_document(bytes).value();
+    std::string out;
+    document.append_to(out, R"("_ts":99)");
+    EXPECT_EQ(out, R"({"id":"x","ttl":60,"_id":"x","$id":1,"$_ts":2,"$ttl":3,"$$id":4,"$_rid":5,)"
+                   R"("d":{"$t":9,"$v":"7"},"n":1.50,"_ts":99})");
+    Arena arena;
+    const Member more[] = {{"_ts", Value::integer(99)}};
+    const Selection selection({{"id"}, {"$id"}, {"_ts"}, {"$_ts"}, {"d", "$v"}});
+    const Value selected = document.select(selection, arena, more).value();
+    EXPECT_EQ(to_text(selected), R"({"id":"x","$id":1,"$_ts":2,"d":{"$v":"7"},"_ts":99})");
+    // A member `$t` of the item itself.
+    const std::string wrapped = tagged(R"({"$t":3,"$v":{"$t":1,"$v":2}})", Value::null());
+    EXPECT_EQ(decode_document(wrapped)->text(), R"({"id":"$20","$t":1,"$v":2})");
+}
+
+TEST(SqlNames, TellMembersApart) {
+    for (const std::string_view name :
+         {"a", "id", "$id", "$$id", "_ts", "$_ts", "ttl", "$t", "$", ""}) {
+        EXPECT_EQ(stored_name(sql_name(name)), name);
+        EXPECT_NE(sql_name(name), "id");
+        EXPECT_NE(sql_name(name), "_ts");
+    }
+    EXPECT_EQ(sql_name("$t"), "$t");
+    EXPECT_EQ(sql_name("$$ttl"), "$$$ttl");
+    EXPECT_EQ(stored_name("id"), "");
+}
+
+TEST(Document, EveryTypedValueSurvives) {
+    test::RandomTyped random(5);
+    for (int i = 0; i < rounds(3000); ++i) {
+        Arena arena;
+        const auto dialect = static_cast<Dialect>(1 + random.json().below(kDialectCount - 1));
+        const Value sent = random.object(arena, 4);
+        std::string body;
+        write_typed(body, sent);
+        const auto item = read_item(body, {nullptr, dialect}, nullptr);
+        ASSERT_TRUE(item.ok()) << body << ": " << item.error().message;
+        DocumentHeader header;
+        header.dialect = dialect;
+        header.id = "\xFF";
+        const std::string bytes = encode_document(header, item->text);
+        const auto document = decode_document(bytes);
+        ASSERT_TRUE(document.ok());
+        const auto stored = document->value(arena);
+        ASSERT_TRUE(stored.ok()) << body;
+        ASSERT_TRUE(test::identical(*stored, sent)) << body;
+    }
 }
 
 }  // namespace

@@ -14,14 +14,14 @@
 ///    of its digits, "" and "a/b" are four ids, 5 and 5.0 are one, and ids sort as their values.
 namespace orrery::json {
 
-/// 400 for a value that the dialect takes for no id.
+/// A bad request for a value that the dialect takes for no id.
 Result<std::string> make_item_id(const Value& value, const DialectRules& rules);
 
 /// An id as SQL and REST see it. A string that is an id to them and does not begin with '$' is
 /// itself, everything else '$' and the hex digits of the bytes behind FF. Ids of the dialect nosql
 /// are what they are.
 std::string item_id_text(std::string_view id, const DialectRules& rules);
-/// The other way round. 400 for a text of no id.
+/// The other way round. A bad request for a text of no id.
 Result<std::string> item_id_of_text(std::string_view text, const DialectRules& rules);
 
 /// Checks an id of the dialect nosql; the error says which rule it breaks.

@@ -104,7 +104,9 @@ TEST(ValueKey, SortsAsTheValuesDo) {
                 const int bytes = keys[a].compare(keys[b]);
                 ASSERT_EQ(order < 0, bytes < 0) << to_text(values[a]) << " " << to_text(values[b]);
                 ASSERT_EQ(order == 0, bytes == 0);
-                if (bytes != 0) ASSERT_FALSE(keys[b].starts_with(keys[a]));
+                if (bytes != 0) {
+                    ASSERT_FALSE(keys[b].starts_with(keys[a]));
+                }
             }
         }
     }

@@ -168,6 +168,13 @@ void write_typed(std::string& out, const Value& value) {
     }
 }
 
+void write_stored(std::string& out, const Value& value, const DialectRules& rules) {
+    if (rules.typed_values)
+        write_typed(out, value);
+    else
+        write(out, value, NumberForm::kAsWritten);
+}
+
 std::optional<Value> parse_extended(uint64_t type, std::string_view text, Arena& arena) {
     const TypeRow* const row = type_in_use(type);
     if (row == nullptr) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "json/dialect.h"
 #include "json/value.h"
 
 /// The text form of values that JSON lacks: `{"$t":n,"$v":…}`. docs/formats/values.md.
@@ -13,6 +14,9 @@ namespace orrery::json {
 /// written; doubles without one get a fraction or an exponent, which tells them from integers. An
 /// object that has a member `$t` is wrapped itself. Undefined elements and members are left out.
 void write_typed(std::string& out, const Value& value);
+
+/// Appends the stored text of a value in any dialect; in the dialect nosql numbers keep their text.
+void write_stored(std::string& out, const Value& value, const DialectRules& rules);
 
 /// Appends the wrapper of an extended value.
 void write_extended(std::string& out, const Value& value);

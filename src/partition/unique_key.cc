@@ -108,17 +108,17 @@ std::string unique_key_name(size_t ordinal, const std::vector<json::Value>& valu
 }
 
 Result<std::vector<std::string>> unique_key_names(const UniqueKeys& unique_keys,
-                                                  std::string_view text, json::Dialect dialect) {
+                                                  const json::Document& document) {
     std::vector<std::string> names;
     if (unique_keys.empty()) return names;
     std::vector<json::MemberPath> paths;
     for (const auto& key : unique_keys) paths.insert(paths.end(), key.begin(), key.end());
     json::Arena arena;
-    TRY(const std::vector<json::Value> values, json::extract(text, paths, arena, dialect));
+    TRY(const std::vector<json::Value> values, document.values_at(paths, arena));
+    const json::DialectRules& rules = json::rules(document.header.dialect);
     size_t at = 0;
     for (size_t i = 0; i < unique_keys.size(); ++i) {
-        names.push_back(
-            name_of(i, values.data() + at, unique_keys[i].size(), json::rules(dialect)));
+        names.push_back(name_of(i, values.data() + at, unique_keys[i].size(), rules));
         at += unique_keys[i].size();
     }
     return names;

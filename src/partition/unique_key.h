@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "json/document.h"
 #include "json/item.h"
 #include "json/value.h"
 
@@ -19,7 +20,7 @@ using UniqueKeys = std::vector<std::vector<json::MemberPath>>;
 /// dialects with typed values, as they compare there. Long values are represented by their SHA-256.
 /// docs/formats/partition.md.
 Result<std::vector<std::string>> unique_key_names(const UniqueKeys& unique_keys,
-                                                  std::string_view text, json::Dialect dialect);
+                                                  const json::Document& document);
 
 /// The name for given values of constraint number `ordinal`.
 std::string unique_key_name(size_t ordinal, const std::vector<json::Value>& values,

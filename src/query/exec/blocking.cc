@@ -204,7 +204,7 @@ Status PageRun::advance(BlockingPass& pass) {
                 ++work.index_entries;
             } else {
                 ++answer_.retrieved_items;
-                answer_.retrieved_bytes += item_.document().text.size();
+                answer_.retrieved_bytes += item_.document().text_bytes();
                 ++work.loaded_items;
             }
             const uint64_t tuples = pass.run.tuples();

@@ -52,7 +52,7 @@ bool OrderedSegment::after_position(const Placed& item) const {
 Result<bool> OrderedSegment::matches(std::string_view document, Placed& placed) {
     TRY_STATUS(item_.load(request(), document, placed.docref));
     ++run_.flow_.tested;
-    placed.bytes = item_.document().text.size();
+    placed.bytes = item_.document().text_bytes();
     TRY(const bool served, run_.rows_->passes_served(item_));
     if (!served) return false;
     rows_.clear();

@@ -90,7 +90,7 @@ void PageRun::add_row(const Value& row, const Docref& docref, std::string_view b
         if (request_.query.returns_whole_item()) {
             const auto document = json::decode_document(bytes);
             writer_.append(text, *document, docref);
-            answer_.returned_bytes += document->text.size();
+            answer_.returned_bytes += document->text_bytes();
         } else {
             json::write(text, row, json::NumberForm::kCanonical);
             answer_.returned_bytes += text.size() - before;
@@ -170,11 +170,11 @@ Result<PageRun::Step> PageRun::take_item(std::string_view document, const Docref
     RowMaker::Tuples tuples{1, 1};
     if (found != Found::kPerhaps && single && request_.query.returns_whole_item()) {
         TRY(const auto decoded, json::decode_document(document));
-        bytes = decoded.text.size();
+        bytes = decoded.text_bytes();
         row_values_.assign(1, Value());
     } else {
         TRY_STATUS(item_.load(request_, document, docref));
-        bytes = item_.document().text.size();
+        bytes = item_.document().text_bytes();
         if (found == Found::kPerhaps) {
             TRY(const bool served, rows_->passes_served(item_));
             if (!served) return Step::kGoOn;

@@ -17,13 +17,13 @@ Status LoadedItem::load(const PageRequest& request, std::string_view bytes,
     return load(request, document, docref);
 }
 
-Status LoadedItem::load(const PageRequest& request, const json::DocumentView& document,
+Status LoadedItem::load(const PageRequest& request, const json::Document& document,
                         const storage::Docref& docref) {
     document_ = document;
     arena_.clear();
     const ItemNeeds& needs = request.query.needs();
     if (!needs.whole && !needs.system) {
-        TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_));
+        TRY(value_, document_.select(request.query.selection(), arena_));
         return {};
     }
     if (!writer_) writer_.emplace(*request.settings);
@@ -35,7 +35,7 @@ Status LoadedItem::load(const PageRequest& request, const json::DocumentView& do
         {"_attachments", Value::string("attachments/")},
         {"_ts", Value::integer(system.ts)},
     };
-    TRY(value_, json::parse_selected(document_.text, request.query.selection(), arena_, members));
+    TRY(value_, document_.select(request.query.selection(), arena_, members));
     return {};
 }
 

@@ -19,16 +19,16 @@ class LoadedItem {
 public:
     /// `bytes` (a document) must outlive the use of value().
     Status load(const PageRequest& request, std::string_view bytes, const storage::Docref& docref);
-    Status load(const PageRequest& request, const json::DocumentView& document,
+    Status load(const PageRequest& request, const json::Document& document,
                 const storage::Docref& docref);
     const json::Value& value() const { return value_; }
     json::Arena& arena() { return arena_; }
-    const json::DocumentView& document() const { return document_; }
+    const json::Document& document() const { return document_; }
 
 private:
     json::Arena arena_;
     json::Value value_;
-    json::DocumentView document_;
+    json::Document document_;
     std::optional<partition::ItemWriter> writer_;
 };
 
