@@ -86,6 +86,7 @@ Result<size_t> decode_tagged(std::string_view bytes, DocumentHeader& header) {
     const size_t id_at = epk_at + load<uint16_t>(bytes.data() + kEpkSizeAt);
     if (bytes.size() < id_at + id_size) return damaged("its length is wrong");
     header.id = bytes.substr(id_at, id_size);
+    if (id_size > 0 && !is_tagged_id(header.id)) return damaged("its id is wrong");
     return epk_at;
 }
 

@@ -183,6 +183,7 @@ TEST(Document, DamageOfVersion2IsReported) {
     EXPECT_FALSE(with(36, 0));    // nosql has its id in the text
     EXPECT_FALSE(with(37, 0));    // the others have one here
     EXPECT_FALSE(with(38, 255));  // longer than the document
+    EXPECT_FALSE(with(good.size() - 5, 0x61));  // no id of that dialect
     EXPECT_TRUE(with(36, 2));
 }
 

@@ -52,7 +52,7 @@ Result<std::string> make_item_id(const Value& value, const DialectRules& rules) 
 
 std::string item_id_text(std::string_view id, const DialectRules& rules) {
     if (rules.reserves_members) return std::string(id);
-    DCHECK(!id.empty() && id.front() == kTaggedByte);
+    DCHECK(is_tagged_id(id));
     if (auto string = string_of(id); string && is_plain(*string)) return *std::move(string);
     return kTextMark + to_lower_ascii(hex_encode_upper(id.substr(1)));
 }

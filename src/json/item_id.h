@@ -24,6 +24,11 @@ std::string item_id_text(std::string_view id, const DialectRules& rules);
 /// The other way round. A bad request for a text of no id.
 Result<std::string> item_id_of_text(std::string_view text, const DialectRules& rules);
 
+/// Whether an id has the form of those outside the dialect nosql.
+inline bool is_tagged_id(std::string_view id) {
+    return !id.empty() && id.front() == '\xFF';
+}
+
 /// Checks an id of the dialect nosql; the error says which rule it breaks.
 Status check_item_id(std::string_view id);
 
