@@ -162,9 +162,8 @@ void measure_lag(Bench& bench, const std::string& filling) {
         for (const Change& change : page.changes) {
             json::Arena arena;
             const auto document = json::decode_document(*change.current.document).value();
-            lags.push_back(
-                now - static_cast<int64_t>(
-                          json::extract(document.text, {{"at"}}, arena).value()[0].as_double()));
+            lags.push_back(now - static_cast<int64_t>(
+                                     document.values_at({{"at"}}, arena).value()[0].as_double()));
         }
         after = page.position;
         if (page.changes.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));

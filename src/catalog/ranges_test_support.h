@@ -127,11 +127,11 @@ public:
             for (; cursor->valid(); cursor->next()) {
                 const auto document = json::decode_document(cursor->value()).value();
                 json::Arena arena;
-                const auto names = json::extract(document.text, {{"pk"}, {"id"}}, arena).value();
-                ASSERT_TRUE(
-                    found
-                        .emplace(ItemKey(names[0].as_string(), names[1].as_string()), document.text)
-                        .second);
+                const auto names = document.values_at({{"pk"}, {"id"}}, arena).value();
+                ASSERT_TRUE(found
+                                .emplace(ItemKey(names[0].as_string(), names[1].as_string()),
+                                         document.text())
+                                .second);
             }
         }
         ASSERT_EQ(hex_encode_upper(expected_min), "FF");

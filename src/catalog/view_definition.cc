@@ -202,10 +202,7 @@ std::string view_item_id(std::string_view source_item_rid) {
     return std::string(source_item_rid);
 }
 
-Result<std::string> view_item(const ViewDefinition& view, std::string_view id,
-                              std::string_view text) {
-    json::Arena arena;
-    TRY(const json::Value item, json::parse(text, arena));
+std::string view_item(const ViewDefinition& view, std::string_view id, const json::Value& item) {
     std::string out = R"({"id":)";
     json::write_string(out, id);
     append_member(out, "_id", item.member("id"));

@@ -41,9 +41,8 @@ Result<ViewDefinitionPtr> read_view_definition(const json::Value& value);
 std::string view_item_id(std::string_view source_item_rid);
 
 /// The view's item for a source item: `id`, `_id` (the source's id), then what the definition
-/// names, null where the source has nothing. `text`: the source item as stored.
-Result<std::string> view_item(const ViewDefinition& view, std::string_view id,
-                              std::string_view text);
+/// names, null where the source has nothing. `item`: the source item as stored.
+std::string view_item(const ViewDefinition& view, std::string_view id, const json::Value& item);
 
 /// How far a view has come.
 struct ViewProgress {

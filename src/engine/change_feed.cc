@@ -91,7 +91,7 @@ meter::Charge price_of(const partition::Change& change, const meter::Pricing& by
     const auto& item = change.current.document != nullptr ? change.current : change.previous;
     if (item.document == nullptr) return meter::point_read(0, by);
     const auto document = json::decode_document(*item.document);
-    return meter::point_read(document.ok() ? document->text.size() : 0, by);
+    return meter::point_read(document.ok() ? document->text_bytes() : 0, by);
 }
 
 }  // namespace

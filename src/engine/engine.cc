@@ -312,8 +312,8 @@ Result<FeedAnswer> Engine::read_feed(const catalog::Container& given,
         meter::Charge from_range;
         for (auto& item : page.items) {
             TRY(const auto document, json::decode_document(*item.document));
-            from_range += meter::point_read(document.text.size(), by);
-            bytes_left -= std::min<uint64_t>(bytes_left, document.text.size());
+            from_range += meter::point_read(document.text_bytes(), by);
+            bytes_left -= std::min<uint64_t>(bytes_left, document.text_bytes());
             answer.items.push_back(std::move(item));
         }
         answer.charge += from_range;

@@ -38,7 +38,7 @@ Seen seen_of(const partition::StoredItem& item) {
     json::Arena arena;
     const auto document = json::decode_document(*item.document);
     EXPECT_TRUE(document.ok());
-    const auto values = json::extract(document->text, {{"pk"}, {"id"}, {"n"}}, arena);
+    const auto values = document->values_at({{"pk"}, {"id"}, {"n"}}, arena);
     EXPECT_TRUE(values.ok());
     return {{std::string((*values)[0].as_string()), std::string((*values)[1].as_string())},
             (*values)[2].as_int64()};

@@ -110,7 +110,7 @@ TEST(PartitionKeeper, UnderLoad) {
                 const auto read = engine.read_cached(*container, epk_of(*container, pk), "x", {});
                 if (read) {
                     ASSERT_TRUE(read->result.has_item);
-                    const auto text = json::decode_document(*read->result.item.document)->text;
+                    const auto text = json::decode_document(*read->result.item.document)->text();
                     ASSERT_NE(text.find("\"n\":" + std::to_string(n) + ","),
                               std::string_view::npos);
                 }

@@ -231,7 +231,7 @@ Result<std::string> ScriptCollection::feed(const json::Value& request) {
         if (answer.back() != '[') answer += ',';
         TRY(const auto document, json::decode_document(*item.document));
         writer.append(answer, document, item.docref);
-        charge += meter::point_read(document.text.size(), by);
+        charge += meter::point_read(document.text_bytes(), by);
     }
     scope_.budget.add(meter::feed_page(charge, by));
     std::string more;

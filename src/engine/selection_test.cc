@@ -57,7 +57,7 @@ public:
 class LastDigit final : public query::ItemPredicate {
 public:
     explicit LastDigit(char digit) : digit_(digit) {}
-    Result<bool> holds(const Value& item, const json::DocumentView&) override {
+    Result<bool> holds(const Value& item, const json::Document&) override {
         ++asked;
         return item.member("id").as_string().back() == digit_;
     }

@@ -167,7 +167,7 @@ Result<bool> ViewKeeper::advance_range(const catalog::ViewState& view,
             uint64_t bytes = 0;
             if (change.current.document != nullptr) {
                 TRY(const auto document, json::decode_document(*change.current.document));
-                bytes = document.text.size();
+                bytes = document.text_bytes();
             }
             charge += meter::point_read(bytes, engine_.pricing(nullptr));
             TRY(auto step, step_of(view, change));
@@ -194,7 +194,9 @@ Result<ViewKeeper::Step> ViewKeeper::step_of(const catalog::ViewState& view,
         catalog::child_rid(view.source->rid, catalog::ChildType::kItem, docref.item_number()));
     if (change.current.document != nullptr) {
         TRY(const auto document, json::decode_document(*change.current.document));
-        TRY(step.body, catalog::view_item(*target.view, step.id, document.text));
+        json::Arena arena;
+        TRY(const json::Value item, document.value(arena));
+        step.body = catalog::view_item(*target.view, step.id, item);
         auto epk = epk_of(target.settings->key, step.body);
         if (epk.ok())
             step.epk = std::move(*epk);

@@ -61,7 +61,7 @@ protected:
             EXPECT_TRUE(page.ok());
             if (!page.ok()) return out;
             for (const auto& item : page->items) {
-                const std::string text(json::decode_document(*item.document)->text);
+                const std::string text = json::decode_document(*item.document)->text();
                 out.insert(text.substr(text.find(R"("_id")")));
             }
             request.continuation = page->continuation;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "json/document.h"
 #include "json/value.h"
 
 namespace orrery::index {
@@ -34,9 +35,9 @@ public:
     /// What clients get back. Equal for equal definitions in the same order.
     const std::string& json() const { return json_; }
 
-    /// The values of some definitions (`wanted` has their places in the list) for an item's stored
-    /// text, in that order; undefined where it has none. They borrow from `text` and `arena`.
-    virtual Status evaluate(std::string_view text, std::span<const size_t> wanted,
+    /// The values of some definitions (`wanted` has their places in the list) for an item, in that
+    /// order; undefined where it has none. They borrow from `document` and `arena`.
+    virtual Status evaluate(const json::Document& document, std::span<const size_t> wanted,
                             json::Arena& arena, std::vector<json::Value>& values) const = 0;
     /// A bad request for definitions that a stored container may have, so that it can be opened,
     /// but a new one may not: those whose value could never be told.

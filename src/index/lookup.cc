@@ -1,6 +1,7 @@
 #include "index/lookup.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/bytes.h"
 #include "index/detail/term_format.h"
@@ -17,25 +18,37 @@ std::string type_byte(TermType type) {
     return std::string(1, static_cast<char>(type));
 }
 
-/// Types are at least 8 apart: the byte after one is no type.
 std::string after_type(TermType type) {
     return std::string(1, static_cast<char>(static_cast<uint8_t>(type) + 1));
 }
 
 struct Encoded {
     std::string term;
-    bool cut = false;
+    bool shared = false;  ///< values on either side of it may have the same term
 };
 
-Encoded encode(const json::Value& value) {
+/// Numbers compare as doubles, as their terms do; in dialects with typed values exactly.
+Encoded encode(const json::Value& value, const json::DialectRules& rules) {
     Encoded out;
-    const bool partial = append_term(out.term, value);
-    out.cut = partial && value.is_string();
+    const bool partial = append_term(out.term, value, rules);
+    if (!value.is_number())
+        out.shared = partial || json::term_class(value, rules) == TermType::kBinary;
+    else if (rules.typed_values)
+        out.shared = std::fabs(value.as_double()) >= static_cast<double>(detail::kExactIntegerMax);
     return out;
 }
 
 TermRange span(TermType first, TermType last) {
     return {type_byte(first), after_type(last), false};
+}
+
+/// All values of the type that `value` has.
+TermRange type_of(const json::Value& value, const json::DialectRules& rules) {
+    if (value.is_bool())
+        return span(json::term_class(json::Value::boolean(false), rules),
+                    json::term_class(json::Value::boolean(true), rules));
+    const TermType type = json::term_class(value, rules);
+    return span(type, type);
 }
 
 }  // namespace
@@ -44,8 +57,8 @@ TermRange of_term(std::string_view term) {
     return {std::string(term), prefix_successor(term), true};
 }
 
-TermRange equal(const json::Value& value) {
-    return of_term(encode(value).term);
+TermRange equal(const json::Value& value, const json::DialectRules& rules) {
+    return of_term(encode(value, rules).term);
 }
 
 TermRange undefined() {
@@ -76,23 +89,23 @@ TermRange type(json::Type type) {
             return of_term(type_byte(TermType::kArray));
         case json::Type::kObject:
             return of_term(type_byte(TermType::kObject));
+        case json::Type::kExtended:
+            break;
     }
     return undefined();
 }
 
-TermRange above(const json::Value& value, bool or_equal) {
-    const Encoded encoded = encode(value);
-    TermRange out = type(value.type());
-    out.single = false;
-    out.begin = or_equal || encoded.cut ? encoded.term : prefix_successor(encoded.term);
+TermRange above(const json::Value& value, bool or_equal, const json::DialectRules& rules) {
+    const Encoded encoded = encode(value, rules);
+    TermRange out = type_of(value, rules);
+    out.begin = or_equal || encoded.shared ? encoded.term : prefix_successor(encoded.term);
     return out;
 }
 
-TermRange below(const json::Value& value, bool or_equal) {
-    const Encoded encoded = encode(value);
-    TermRange out = type(value.type());
-    out.single = false;
-    out.end = or_equal || encoded.cut ? prefix_successor(encoded.term) : encoded.term;
+TermRange below(const json::Value& value, bool or_equal, const json::DialectRules& rules) {
+    const Encoded encoded = encode(value, rules);
+    TermRange out = type_of(value, rules);
+    out.end = or_equal || encoded.shared ? prefix_successor(encoded.term) : encoded.term;
     return out;
 }
 

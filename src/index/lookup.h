@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "index/key_run.h"
+#include "index/terms.h"
 #include "json/value.h"
 #include "storage/keys.h"
 #include "storage/light_view.h"
@@ -25,17 +26,20 @@ struct TermRange {
 
 namespace term_ranges {
 TermRange of_term(std::string_view term);
-/// Every entry whose value equals a scalar (and, for a string that is cut, those that share its cut
-/// term; they are partial). Arrays and objects: every entry of that type.
-TermRange equal(const json::Value& value);
+/// Every entry whose value equals a scalar (and those that share its term without being equal:
+/// they, or the scalar's own term, are partial). Arrays and objects: every entry of that type.
+TermRange equal(const json::Value& value, const json::DialectRules& rules = kPlainRules);
 TermRange undefined();
 TermRange defined();
 /// All values of one type; booleans are one type.
 TermRange type(json::Type type);
 TermRange scalars();
-/// Same type as `value` and above / below it, or equal too. A cut string's own term is always in.
-TermRange above(const json::Value& value, bool or_equal);
-TermRange below(const json::Value& value, bool or_equal);
+/// Same type as `value` and above / below it, or equal too. A term that other values may share is
+/// always in.
+TermRange above(const json::Value& value, bool or_equal,
+                const json::DialectRules& rules = kPlainRules);
+TermRange below(const json::Value& value, bool or_equal,
+                const json::DialectRules& rules = kPlainRules);
 /// Strings that start with `prefix`; cut when the prefix is longer than indexed strings.
 TermRange prefix(std::string_view prefix);
 /// Sorts and merges; empty ranges vanish.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "index/computed.h"
-#include "json/item.h"
 
 namespace orrery::index {
 namespace {
@@ -20,8 +19,9 @@ PathTree::PathTree(const IndexingPolicy& policy) {
     if (policy.computed != nullptr)
         for (const auto& definition : policy.computed->definitions())
             insert_computed(definition.name);
-    for (const IndexPath& path : policy.included) insert(path, Rule::kInclude);
-    for (const IndexPath& path : policy.excluded) insert(path, Rule::kExclude);
+    for (const IndexPath& path : policy.included)
+        insert(path, Rule::kInclude, begins_with_system_property(policy, path.steps));
+    for (const IndexPath& path : policy.excluded) insert(path, Rule::kExclude, false);
     for (const auto& path : policy.sorted) insert_sorted(path);
     for (const CompositeIndex& composite : policy.composites)
         for (const CompositeIndex::Member& member : composite.members)
@@ -60,15 +60,13 @@ void PathTree::insert_computed(std::string_view name) {
     nodes_[node_of({PathStep{false, std::string(name)}})].computed = true;
 }
 
-void PathTree::insert(const IndexPath& path, Rule rule) {
+void PathTree::insert(const IndexPath& path, Rule rule, bool of_system) {
     const uint32_t node = node_of(path.steps);
     if (path.subtree) {
         nodes_[node].subtree = rule;
         return;
     }
     nodes_[node].scalar = rule;
-    const bool of_system = !path.steps.empty() && !path.steps.front().any_element &&
-                           json::is_system_property(path.steps.front().name);
     if (rule != Rule::kInclude || of_system) return;
     nodes_[node].explicit_path = static_cast<uint32_t>(explicit_paths_.size());
     explicit_paths_.push_back(path.steps);

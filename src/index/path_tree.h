@@ -68,7 +68,7 @@ private:
         std::vector<Edge> members;  ///< sorted by (size, bytes)
     };
 
-    void insert(const IndexPath& path, Rule rule);
+    void insert(const IndexPath& path, Rule rule, bool of_system);
     void insert_sorted(const std::vector<PathStep>& path);
     void insert_spatial(const IndexPath& path, uint16_t number);
     void insert_composite(const std::vector<PathStep>& path);

@@ -236,14 +236,24 @@ bool item_is_indexed(const IndexingPolicy& policy, ItemIndexing directive) {
     return policy.automatic || directive == ItemIndexing::kInclude;
 }
 
+bool begins_with_system_property(const IndexingPolicy& policy, const std::vector<PathStep>& path) {
+    return json::rules(policy.dialect).reserves_members && !path.empty() &&
+           !path.front().any_element && json::is_system_property(path.front().name);
+}
+
 bool path_is_indexed(const IndexingPolicy& policy, const std::vector<PathStep>& path) {
     if (policy.mode == IndexingMode::kNone || path.empty()) return false;
-    const PathStep& first = path.front();
-    if (!first.any_element) {
-        if (path.size() == 1 && (first.name == "id" || first.name == "_ts")) return true;
-        if (json::is_system_property(first.name)) return false;
-    }
+    if (json::rules(policy.dialect).reserves_members && path.size() == 1 &&
+        !path.front().any_element && (path.front().name == "id" || path.front().name == "_ts"))
+        return true;
+    if (begins_with_system_property(policy, path)) return false;
     return policy.tree->find(path).included;
+}
+
+IndexingPolicy with_dialect(IndexingPolicy policy, json::Dialect dialect) {
+    policy.dialect = dialect;
+    policy.tree = std::make_shared<const PathTree>(policy);
+    return policy;
 }
 
 IndexingPolicy with_sorted_paths(IndexingPolicy policy,
@@ -251,7 +261,7 @@ IndexingPolicy with_sorted_paths(IndexingPolicy policy,
     policy.sorted.clear();
     for (const auto& path : paths) {
         const bool plain =
-            !path.empty() && !json::is_system_property(path.front().name) &&
+            !path.empty() && !begins_with_system_property(policy, path) &&
             std::none_of(path.begin(), path.end(), [](const PathStep& s) { return s.any_element; });
         const bool known =
             std::find(policy.sorted.begin(), policy.sorted.end(), path) != policy.sorted.end();
@@ -263,7 +273,7 @@ IndexingPolicy with_sorted_paths(IndexingPolicy policy,
 
 const SpatialGrid* spatial_grid(const IndexingPolicy& policy, const std::vector<PathStep>& path) {
     if (policy.mode == IndexingMode::kNone || path.empty()) return nullptr;
-    if (!path.front().any_element && json::is_system_property(path.front().name)) return nullptr;
+    if (begins_with_system_property(policy, path)) return nullptr;
     const uint16_t number = policy.tree->find(path).spatial;
     return number == PathTree::kNotSpatial ? nullptr : &policy.spatials[number].grid;
 }

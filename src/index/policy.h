@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "index/geometry.h"
+#include "json/dialect.h"
 #include "json/value.h"
 
 namespace orrery::index {
@@ -80,6 +81,7 @@ class ComputedProperties;  // computed.h
 
 /// A container's indexing policy: validated, defaults filled in. Immutable, cheap to copy.
 struct IndexingPolicy {
+    json::Dialect dialect = json::Dialect::kNosql;  ///< of the items
     IndexingMode mode = IndexingMode::kConsistent;
     bool automatic = true;
     std::vector<IndexPath> included;
@@ -107,9 +109,11 @@ enum class ItemIndexing : uint8_t { kDefault, kInclude, kExclude };
 /// false only with kInclude.
 bool item_is_indexed(const IndexingPolicy& policy, ItemIndexing directive);
 
-/// Whether the values at a path are posted. `id` and `_ts` always are in consistent mode; the other
-/// system properties never.
+/// Whether the values at a path are posted. Where the dialect reserves members, `id` and `_ts`
+/// always are in consistent mode; the other system properties never.
 bool path_is_indexed(const IndexingPolicy& policy, const std::vector<PathStep>& path);
+/// Whether a path leads to what the server adds to items, or into it.
+bool begins_with_system_property(const IndexingPolicy& policy, const std::vector<PathStep>& path);
 /// Whether items that lack the path post `undefined` there: included by name, as /a/b/?, or sorted
 /// by.
 bool path_posts_undefined(const IndexingPolicy& policy, const std::vector<PathStep>& path);
@@ -118,6 +122,9 @@ const SpatialGrid* spatial_grid(const IndexingPolicy& policy, const std::vector<
 /// Whether every spatial index has a box in a plane, and none on the Earth.
 Status check_boxes(const IndexingPolicy& policy, GeometrySpace space);
 bool has_composite(const IndexingPolicy& policy, const CompositeIndex& composite);
+
+/// The policy for items of a dialect.
+IndexingPolicy with_dialect(IndexingPolicy policy, json::Dialect dialect);
 
 /// The policy with these sorted paths instead of its own; those that it does not index are left
 /// out.

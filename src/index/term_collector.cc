@@ -36,6 +36,18 @@ struct CompositePlan {
     std::vector<Member> members;
 };
 
+/// What transparent arrays make of a value's place.
+enum ArrayMark : uint8_t {
+    kBelowArray = 1,  ///< it is an array, or inside one
+    kIsElement = 2,
+    kUnposted = 4,  ///< inside an array that is an element itself
+};
+
+/// The bytes of a string or a binary value, of which a term may have a part.
+std::string_view whole_bytes(const json::Value& value) {
+    return value.is_string() ? value.as_string() : value.as_bytes();
+}
+
 struct Posting {
     uint64_t path;
     uint64_t head;  ///< first 8 bytes of the term, big-endian: decides most comparisons
@@ -69,10 +81,11 @@ struct ByBytes {
 struct TermCollector::State {
     State(const IndexingPolicy& policy, SipKey path_key)
         : key(path_key),
+          rules(json::rules(policy.dialect)),
           off(policy.mode == IndexingMode::kNone),
           tree(policy.tree),
-          memo(*policy.tree, path_key) {
-        ts_path = ts_path_hash(key);
+          memo(*policy.tree, path_key, rules) {
+        ts_path = ts_path_hash(key, rules);
         for (const auto& path : tree->explicit_paths())
             explicit_hashes.push_back(path_hash(key, path));
         seen.resize(explicit_hashes.size());
@@ -81,17 +94,19 @@ struct TermCollector::State {
         for (const SpatialIndex& spatial : policy.spatials) grids.push_back(spatial.grid);
         places.reserve(16);
         places.push_back(memo.root());
+        if (rules.transparent_arrays) array_marks.push_back(0);
     }
 
     /// A scalar, undefined, or an empty array or object for the type.
     void post(uint64_t path, const json::Value& value, bool charged) {
         char entry[detail::kPathHashBytes + detail::kTermBytesMax];
         store_u64_be(entry, path);
-        const detail::EncodedTerm term = detail::encode_term(entry + detail::kPathHashBytes, value);
-        const bool cut = term.partial && value.is_string();
+        const detail::EncodedTerm term =
+            detail::encode_term(entry + detail::kPathHashBytes, value, rules);
+        const bool cut = term.partial && !value.is_number();
         post_entry(entry, detail::kPathHashBytes + term.size, term.partial, charged && !cut);
         if (cut && charged)
-            counted_values.push_back(detail::member_hash(key, path, value.as_string()));
+            counted_values.push_back(detail::member_hash(key, path, whole_bytes(value)));
     }
     /// Path hash and term; `entry` has room for 8 bytes of term.
     void post_entry(char* entry, size_t size, bool partial, bool charged, bool cell = false) {
@@ -109,6 +124,7 @@ struct TermCollector::State {
     }
     void plan_composites(const IndexingPolicy& policy);
     void plan_computed(const IndexingPolicy& policy);
+    void keep_here_for_composites(uint32_t path, const json::Value& value);
     void keep_for_composites(uint32_t path, const json::Value& value);
     void post_composites(TermSet& set);
     void post_composite(const CompositePlan& composite, TermSet& set);
@@ -116,15 +132,21 @@ struct TermCollector::State {
     void post_here(const json::Value& value, bool charged) {
         const detail::KnownPath& path = places.back().path;
         if (!path.position.included) return;
+        if (rules.transparent_arrays && !post_array_mark(path.hash)) return;
         if (path.position.explicit_path != PathTree::kNotExplicit)
             seen[path.position.explicit_path] = true;
         post(path.hash, value, charged);
     }
+    /// Notes an array at or above the current path. False: nothing is posted for this value.
+    bool post_array_mark(uint64_t path);
+    bool enter_transparent_element();
+
     bool enter(const detail::ShapeMemo::Place& place, std::string_view name) {
         if (place.path.position.dead() && !place.path.position.included && !capture.active())
             return false;
         if (place.path.position.computed && !computing) return false;
         places.push_back(place);
+        if (rules.transparent_arrays) array_marks.push_back(array_marks.back() & kBelowArray);
         if (capture.active()) [[unlikely]]
             capture.enter(places.size(), name);
         return true;
@@ -133,6 +155,7 @@ struct TermCollector::State {
     void sort_postings();
 
     const SipKey key;
+    const json::DialectRules& rules;
     uint64_t ts_path = 0;
     const bool off;
     bool fresh = true;  ///< no item taken yet
@@ -141,6 +164,7 @@ struct TermCollector::State {
     std::vector<uint64_t> explicit_hashes;         ///< as PathTree::explicit_paths()
     std::vector<bool> seen;                        ///< likewise: has the item a value there?
     std::vector<detail::ShapeMemo::Place> places;  ///< from the item to the current value
+    std::vector<uint8_t> array_marks;  ///< likewise, of ArrayMark; with transparent arrays only
     std::string buffer;
     std::vector<Posting> postings;
     std::vector<Posting> scratch;
@@ -184,15 +208,43 @@ void TermCollector::State::plan_computed(const IndexingPolicy& policy) {
     }
 }
 
+/// A path with several values has that of an array, which does not tell them.
+void TermCollector::State::keep_here_for_composites(uint32_t path, const json::Value& value) {
+    const bool several = rules.transparent_arrays && (array_marks.back() & kBelowArray) != 0;
+    keep_for_composites(path, several ? json::Value::array({}) : value);
+    if (several) composite_values[path].partial = true;
+}
+
+bool TermCollector::State::post_array_mark(uint64_t path) {
+    if ((array_marks.back() & kUnposted) != 0) return false;
+    if ((array_marks.back() & kBelowArray) == 0) return true;
+    char entry[detail::kPathHashBytes + 8];
+    store_u64_be(entry, multikey_path_hash(key, path));
+    entry[detail::kPathHashBytes] = static_cast<char>(detail::TermType::kUndefined);
+    post_entry(entry, detail::kPathHashBytes + 1, false, false);
+    return true;
+}
+
+/// Elements stand where their array stands. An array that is an element itself is one value: what
+/// is in it counts for geometries only.
+bool TermCollector::State::enter_transparent_element() {
+    const uint8_t mark = array_marks.back();
+    const bool nested = (mark & kIsElement) != 0;
+    if (nested && !capture.active()) return false;
+    if (!enter(places.back(), {})) return false;
+    array_marks.back() = static_cast<uint8_t>(kBelowArray | kIsElement | (nested ? kUnposted : 0));
+    return true;
+}
+
 void TermCollector::State::keep_for_composites(uint32_t path, const json::Value& value) {
     char term[detail::kTermBytesMax];
-    const detail::EncodedTerm encoded = detail::encode_composite_term(term, value, false);
+    const detail::EncodedTerm encoded = detail::encode_composite_term(term, value, false, rules);
     CompositeValue& kept = composite_values[path];
     kept.offset = static_cast<uint32_t>(composite_terms.size());
     kept.size = encoded.size;
     kept.partial = encoded.partial;
     kept.cut_digest =
-        encoded.partial && value.is_string() ? siphash(key, value.as_string()) | 1 : 0;
+        encoded.partial && !value.is_number() ? siphash(key, whole_bytes(value)) | 1 : 0;
     composite_terms.append(term, encoded.size);
 }
 
@@ -203,7 +255,7 @@ void TermCollector::State::post_composites(TermSet& set) {
 /// One entry per composite. A composite with `_ts` is completed at commit; it and one with a cut
 /// string are counted by a digest of the values.
 void TermCollector::State::post_composite(const CompositePlan& composite, TermSet& set) {
-    static const char kUndefined = static_cast<char>(detail::TermType::kUndefined);
+    const char missing = static_cast<char>(json::term_class(json::Value(), rules));
     std::string& entry = composite_entry;
     entry.clear();
     append_u64_be(entry, composite.hash);
@@ -222,7 +274,7 @@ void TermCollector::State::post_composite(const CompositePlan& composite, TermSe
         }
         const CompositeValue& value = composite_values[member.path];
         const std::string_view term =
-            value.size == 0 ? std::string_view(&kUndefined, 1)
+            value.size == 0 ? std::string_view(&missing, 1)
                             : std::string_view(composite_terms).substr(value.offset, value.size);
         const size_t start = entry.size();
         entry.append(term);
@@ -293,6 +345,7 @@ void TermCollector::reset() {
     if (!s.fresh) s.memo.begin_item();
     s.places.clear();
     s.places.push_back(s.memo.root());
+    s.array_marks.assign(s.rules.transparent_arrays ? 1 : 0, 0);
     std::fill(s.seen.begin(), s.seen.end(), false);
     s.buffer.clear();
     s.postings.clear();
@@ -315,7 +368,9 @@ bool TermCollector::enter_member(std::string_view name) {
 
 bool TermCollector::enter_element() {
     State& s = *state_;
-    return !s.off && s.enter(s.memo.element(s.places.back()), {});
+    if (s.off) return false;
+    if (s.rules.transparent_arrays) return s.enter_transparent_element();
+    return s.enter(s.memo.element(s.places.back()), {});
 }
 
 void TermCollector::leave() {
@@ -326,6 +381,7 @@ void TermCollector::leave() {
         if (s.capture.leave(s.places.size(), found)) s.post_geometry(found);
     }
     s.places.pop_back();
+    if (s.rules.transparent_arrays) s.array_marks.pop_back();
 }
 
 void TermCollector::scalar(const json::Value& value) {
@@ -333,7 +389,7 @@ void TermCollector::scalar(const json::Value& value) {
     s.post_here(value, true);
     const uint32_t path = s.places.back().path.position.composite_path;
     if (path != PathTree::kNotComposite) [[unlikely]]
-        s.keep_for_composites(path, value);
+        s.keep_here_for_composites(path, value);
     if (s.capture.active()) [[unlikely]]
         s.capture.scalar(s.places.size(), value);
 }
@@ -342,10 +398,12 @@ void TermCollector::container(json::Type type) {
     State& s = *state_;
     const json::Value value =
         type == json::Type::kArray ? json::Value::array({}) : json::Value::object({});
+    if (type == json::Type::kArray && s.rules.transparent_arrays)
+        s.array_marks.back() |= kBelowArray;
     s.post_here(value, false);
     const uint32_t path = s.places.back().path.position.composite_path;
     if (path != PathTree::kNotComposite) [[unlikely]]
-        s.keep_for_composites(path, value);
+        s.keep_here_for_composites(path, value);
     const detail::KnownPath& here = s.places.back().path;
     if (here.position.spatial != PathTree::kNotSpatial && type == json::Type::kObject)
         [[unlikely]] {
@@ -356,41 +414,18 @@ void TermCollector::container(json::Type type) {
     }
 }
 
-namespace {
-
-void walk_value(const json::Value& value, json::ItemVisitor& visitor) {
-    if (value.is_array()) {
-        visitor.container(json::Type::kArray);
-        for (const json::Value& element : value.elements()) {
-            if (!visitor.enter_element()) continue;
-            walk_value(element, visitor);
-            visitor.leave();
-        }
-    } else if (value.is_object()) {
-        visitor.container(json::Type::kObject);
-        for (const json::Member& member : value.members()) {
-            if (!visitor.enter_member(member.name)) continue;
-            walk_value(member.value, visitor);
-            visitor.leave();
-        }
-    } else if (!value.is_undefined()) {
-        visitor.scalar(value);
-    }
-}
-
-}  // namespace
-
-Status TermCollector::add_computed(std::string_view text) {
+Status TermCollector::add_computed(const json::Document& document) {
     State& s = *state_;
     if (s.off || s.computed_wanted.empty()) return {};
     s.computed_arena.clear();
     s.computed_values.clear();
-    TRY_STATUS(s.computed->evaluate(text, s.computed_wanted, s.computed_arena, s.computed_values));
+    TRY_STATUS(
+        s.computed->evaluate(document, s.computed_wanted, s.computed_arena, s.computed_values));
     s.computing = true;
     for (size_t i = 0; i < s.computed_wanted.size(); ++i) {
         const auto& definition = s.computed->definitions()[s.computed_wanted[i]];
         if (s.computed_values[i].is_undefined() || !enter_member(definition.name)) continue;
-        walk_value(s.computed_values[i], *this);
+        json::walk_value(s.computed_values[i], *this);
         leave();
     }
     s.computing = false;

@@ -19,6 +19,58 @@ uint32_t count_missing(const std::vector<uint64_t>& from, const std::vector<uint
     return count;
 }
 
+/// Where the bytes that begin at `from`, with their end, are over; more than there is when they are
+/// malformed.
+size_t end_of_bytes(std::string_view in, size_t from) {
+    while (from < in.size()) {
+        const void* zero = std::memchr(in.data() + from, 0, in.size() - from);
+        if (zero == nullptr) break;
+        from = static_cast<size_t>(static_cast<const char*>(zero) - in.data()) + 2;
+        if (from > in.size()) break;
+        const char mark = in[from - 1];
+        if (mark == detail::kWholeEnd || mark == detail::kCutEnd) return from;
+        if (mark != detail::kEscapedZero) break;
+    }
+    return in.size() + 1;
+}
+
+/// The bytes of a whole term from `from` on, without escapes and end; nullopt: they were cut.
+std::optional<std::string_view> whole_bytes(std::string_view term, size_t from,
+                                            json::Arena& arena) {
+    if (term.back() == detail::kCutEnd) return std::nullopt;
+    const std::string_view escaped = term.substr(from, term.size() - from - 2);
+    char* text = arena.allocate(escaped.size(), 1);
+    size_t size = 0;
+    for (size_t i = 0; i < escaped.size(); ++i) {
+        text[size++] = escaped[i];
+        if (escaped[i] == 0) ++i;  // the mark of an escaped zero
+    }
+    return std::string_view(text, size);
+}
+
+/// Of a type that JSON lacks.
+std::optional<json::Value> decode_extended(std::string_view term, json::Arena& arena) {
+    switch (static_cast<TermType>(term.front())) {
+        case TermType::kDate: {
+            constexpr uint64_t kSign = uint64_t{1} << 63;
+            return json::Value::date(static_cast<int64_t>(load_u64_be(term.data() + 1) ^ kSign));
+        }
+        case TermType::kObjectId:
+            return json::Value::object_id(arena.copy(term.substr(1)));
+        case TermType::kBinary:
+            if (const auto bytes = whole_bytes(term, 1, arena))
+                return json::Value::binary(*bytes, 0);
+            return std::nullopt;
+        case TermType::kBsonBinary:
+            if (const auto bytes = whole_bytes(term, 1 + detail::kBinaryFrontBytes, arena))
+                return json::Value::binary(*bytes,
+                                           static_cast<uint8_t>(term[detail::kBinaryFrontBytes]));
+            return std::nullopt;
+        default:
+            return std::nullopt;
+    }
+}
+
 /// Complete keys of the changes of one item, built in one buffer.
 class DeltaWriter {
 public:
@@ -44,16 +96,42 @@ private:
 
 }  // namespace
 
-bool append_term(std::string& out, const json::Value& value) {
+detail::EncodedTerm detail::encode_extended(char* out, const json::Value& value,
+                                            const json::DialectRules& rules) {
+    const TermType type = json::term_class(value, rules);
+    char* p = out;
+    *p++ = static_cast<char>(type);
+    switch (type) {
+        case TermType::kDate:
+            store_u64_be(p, ordered_bits(value.as_date()));
+            return {kIntegerTermBytes, false};
+        case TermType::kObjectId:
+            value.as_bytes().copy(p, json::kObjectIdBytes);
+            return {kObjectIdTermBytes, false};
+        case TermType::kBsonBinary:
+            store_u32_be(p, static_cast<uint32_t>(value.as_bytes().size()));
+            p[4] = static_cast<char>(value.binary_subtype());
+            return encode_bytes(out, p + kBinaryFrontBytes, value.as_bytes());
+        default: {
+            EncodedTerm term = encode_bytes(out, p, value.as_bytes());
+            term.partial |= value.binary_subtype() != 0;
+            return term;
+        }
+    }
+}
+
+bool append_term(std::string& out, const json::Value& value, const json::DialectRules& rules) {
     char buffer[detail::kTermBytesMax];
-    const detail::EncodedTerm term = detail::encode_term(buffer, value);
+    const detail::EncodedTerm term = detail::encode_term(buffer, value, rules);
     out.append(buffer, term.size);
     return term.partial;
 }
 
-bool append_composite_term(std::string& out, const json::Value& value, bool descending) {
+bool append_composite_term(std::string& out, const json::Value& value, bool descending,
+                           const json::DialectRules& rules) {
     char buffer[detail::kTermBytesMax];
-    const detail::EncodedTerm term = detail::encode_composite_term(buffer, value, descending);
+    const detail::EncodedTerm term =
+        detail::encode_composite_term(buffer, value, descending, rules);
     out.append(buffer, term.size);
     return term.partial;
 }
@@ -68,21 +146,25 @@ bool take_term(std::string_view& in, std::string_view& term) {
         case TermType::kTrue:
         case TermType::kArray:
         case TermType::kObject:
+        case TermType::kBsonFalse:
+        case TermType::kBsonTrue:
+        case TermType::kBsonArray:
+        case TermType::kBsonObject:
             break;
         case TermType::kNumber:
         case TermType::kCell:
-            size += 8;
+        case TermType::kDate:
+            size = detail::kIntegerTermBytes;
+            break;
+        case TermType::kObjectId:
+            size = detail::kObjectIdTermBytes;
             break;
         case TermType::kString:
-            while (true) {
-                const void* zero = std::memchr(in.data() + size, 0, in.size() - size);
-                if (zero == nullptr) return false;
-                size = static_cast<size_t>(static_cast<const char*>(zero) - in.data()) + 2;
-                if (size > in.size()) return false;
-                const char mark = in[size - 1];
-                if (mark == detail::kWholeEnd || mark == detail::kCutEnd) break;
-                if (mark != detail::kEscapedZero) return false;
-            }
+        case TermType::kBinary:
+            size = end_of_bytes(in, size);
+            break;
+        case TermType::kBsonBinary:
+            size = end_of_bytes(in, size + detail::kBinaryFrontBytes);
             break;
         default:
             return false;
@@ -122,12 +204,16 @@ std::optional<json::Value> decode_term(std::string_view term, json::Arena& arena
         case TermType::kNull:
             return json::Value::null();
         case TermType::kFalse:
+        case TermType::kBsonFalse:
             return json::Value::boolean(false);
         case TermType::kTrue:
+        case TermType::kBsonTrue:
             return json::Value::boolean(true);
         case TermType::kArray:
+        case TermType::kBsonArray:
             return json::Value::array({});
         case TermType::kObject:
+        case TermType::kBsonObject:
             return json::Value::object({});
         case TermType::kNumber: {
             const double number = detail::number_of_bits(load_u64_be(term.data() + 1));
@@ -136,21 +222,12 @@ std::optional<json::Value> decode_term(std::string_view term, json::Arena& arena
                 return json::Value::integer(static_cast<int64_t>(number));
             return json::Value::number(number);
         }
-        case TermType::kString: {
-            if (term.back() == detail::kCutEnd) return std::nullopt;
-            const std::string_view escaped = term.substr(1, term.size() - 3);
-            char* text = arena.allocate(escaped.size(), 1);
-            size_t size = 0;
-            for (size_t i = 0; i < escaped.size(); ++i) {
-                text[size++] = escaped[i];
-                if (escaped[i] == 0) ++i;  // the mark of an escaped zero
-            }
-            return json::Value::string({text, size});
-        }
-        case TermType::kCell:
-            break;
+        case TermType::kString:
+            if (const auto text = whole_bytes(term, 1, arena)) return json::Value::string(*text);
+            return std::nullopt;
+        default:
+            return decode_extended(term, arena);
     }
-    return std::nullopt;
 }
 
 uint64_t composite_hash(SipKey key, const CompositeIndex& composite) {
@@ -170,8 +247,14 @@ uint64_t unindexed_path_hash(SipKey key) {
     return detail::step_hash(key, detail::root_hash(key), detail::StepKind::kUnindexed, {});
 }
 
-uint64_t ts_path_hash(SipKey key) {
-    return detail::member_hash(key, detail::root_hash(key), "_ts");
+uint64_t ts_path_hash(SipKey key, const json::DialectRules& rules) {
+    return detail::step_hash(
+        key, detail::root_hash(key),
+        rules.reserves_members ? detail::StepKind::kMember : detail::StepKind::kSystem, "_ts");
+}
+
+uint64_t multikey_path_hash(SipKey key, uint64_t path_hash) {
+    return detail::step_hash(key, path_hash, detail::StepKind::kMultikey, {});
 }
 
 uint64_t path_hash(SipKey key, const std::vector<PathStep>& steps) {

@@ -9,6 +9,8 @@
 
 #include "base/hash.h"
 #include "index/policy.h"
+#include "json/dialect.h"
+#include "json/document.h"
 #include "json/item.h"
 #include "json/value.h"
 #include "storage/keys.h"
@@ -17,24 +19,30 @@
 /// Index entries of items: (path hash, order-preserving term) pairs. docs/formats/index.md.
 namespace orrery::index {
 
+/// The dialect of those who do not name one.
+inline constexpr const json::DialectRules& kPlainRules = json::rules(json::Dialect::kNosql);
+
 /// Appends the term of a scalar (or the type term of an array or object, or of undefined).
-/// For values a, b: compare(a, b) < 0 implies term(a) < term(b), unless both are cut at the same
-/// bytes (then both are partial). Self-delimiting: no term is a prefix of another.
-/// Returns true when the term is not the whole value (string above 256 bytes, integer above 2^53).
-/// Arrays and objects have a term of their type alone. NaN counts as undefined.
-bool append_term(std::string& out, const json::Value& value);
+/// For values a, b: compare(a, b) < 0 implies term(a) < term(b), unless both have the same term and
+/// one of them is partial. Self-delimiting: no term is a prefix of another.
+/// Returns true when the term is not the whole value, so that the item decides (string or binary
+/// above 256 bytes, integer above 2^53). Arrays and objects have a term of their type alone. In the
+/// dialect nosql NaN counts as undefined.
+bool append_term(std::string& out, const json::Value& value,
+                 const json::DialectRules& rules = kPlainRules);
 /// Splits a term from the front of `in`; false when malformed.
 bool take_term(std::string_view& in, std::string_view& term);
 
 /// The value of a whole plain term. Arrays and objects come back empty: their term is their type.
-/// Integral numbers come back as integers where every such number is exact (up to 2^53), −0 as 0.
-/// nullopt: malformed, or a string that was cut.
+/// Integral numbers come back as integers where every such number is exact (up to 2^53), −0 as 0:
+/// a term has a number's value and not its type. nullopt: malformed, or a value that was cut.
 std::optional<json::Value> decode_term(std::string_view term, json::Arena& arena);
 
 /// Appends one member of a composite index: its term, with all bytes inverted if it is descending,
 /// so that byte order of the concatenation is the composite's order. Arrays and objects have the
 /// term of their type. Returns true when the term is not the whole value.
-bool append_composite_term(std::string& out, const json::Value& value, bool descending);
+bool append_composite_term(std::string& out, const json::Value& value, bool descending,
+                           const json::DialectRules& rules = kPlainRules);
 /// Takes one member off the front of a composite's entry; `term` receives it as a plain term. False
 /// when malformed.
 bool take_composite_term(std::string_view& in, std::string& term);
@@ -51,7 +59,13 @@ uint64_t path_hash(SipKey key, const std::vector<PathStep>& steps);
 
 /// Path hash and term of an item's `_ts`, which no walk shows: posted at commit, uncharged.
 std::string ts_entry(SipKey key, int64_t ts);
-uint64_t ts_path_hash(SipKey key);
+/// Of the path `/_ts`; apart from it where that may be a client's member.
+uint64_t ts_path_hash(SipKey key, const json::DialectRules& rules = kPlainRules);
+
+/// In dialects with transparent arrays: path hash of the marker of items that have an array at or
+/// above a path. Its term is that of undefined. Where a scope has the marker, the path gives no
+/// order, no negation and no answer from entries alone.
+uint64_t multikey_path_hash(SipKey key, uint64_t path_hash);
 
 /// The entries of one item, sorted by bytes, each once.
 class TermSet {
@@ -121,9 +135,8 @@ class TermCollector final : public json::ItemVisitor {
 public:
     TermCollector(const IndexingPolicy& policy, SipKey path_key);  ///< policy borrowed
     void reset();
-    /// After the walk, for a container with computed properties: adds their values. `text` is the
-    /// item's stored text.
-    Status add_computed(std::string_view text);
+    /// After the walk, for a container with computed properties: adds their values.
+    Status add_computed(const json::Document& document);
     /// Sorts and returns the set; posts `undefined` for explicitly included paths that the item
     /// lacks.
     TermSet take();

@@ -70,6 +70,17 @@ TEST(Terms, GoldenPathHashes) {
               "ADE85C0BF0987A3240C1D954FC40000000");
 }
 
+TEST(Terms, GoldenHashesOfDialects) {
+    const auto hex_of = [](uint64_t hash) {
+        std::string bytes;
+        append_u64_be(bytes, hash);
+        return hex_encode_upper(bytes);
+    };
+    EXPECT_EQ(hex_of(ts_path_hash(kKey)), "ADE85C0BF0987A32");
+    EXPECT_EQ(hex_of(ts_path_hash(kKey, json::rules(json::Dialect::kMongo))), "0B092A2EFBE12098");
+    EXPECT_EQ(hex_of(multikey_path_hash(kKey, path_hash(kKey, {member("a")}))), "044FCA0B3D223A7C");
+}
+
 TEST(Terms, PathHashesDiffer) {
     const std::vector<std::vector<PathStep>> paths = {{member("a")},
                                                       {member("b")},

@@ -1,11 +1,11 @@
 #include "json/item.h"
 
-#include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
 #include "json/detail/item_handlers.h"
 #include "json/detail/scanner.h"
 #include "json/parse.h"
+#include "json/typed_text.h"
 #include "json/write.h"
 
 namespace orrery::json {
@@ -218,6 +218,49 @@ Status damaged(const std::string& what) {
     return Status(errors::internal("A stored item is damaged: " + what));
 }
 
+// Items of dialects with typed values are read as a whole: what a wrapper is shows at its end.
+
+Value value_at(Value value, const MemberPath& path) {
+    for (const std::string& name : path) value = value.member(name);
+    return value;
+}
+
+/// The value of a stored text of a dialect with typed values.
+Result<Value> parse_stored(std::string_view text, Arena& arena) {
+    auto value = parse(text, arena,
+                       {.depth_max = detail::kScanDepthCap,
+                        .refuse_duplicate_names = false,
+                        .typed_values = true});
+    if (!value.ok()) return damaged(value.error().message);
+    return value;
+}
+
+void walk_members(const Value& object, ItemVisitor& visitor) {
+    for (const Member& member : object.members()) {
+        if (!visitor.enter_member(member.name)) continue;
+        walk_value(member.value, visitor);
+        visitor.leave();
+    }
+}
+
+Result<IncomingItem> read_typed_item(std::string_view body, const ItemRules& rules,
+                                     ItemVisitor* visitor) {
+    IncomingItem item;
+    TRY(const Value value, parse(body, item.arena, {.typed_values = true}));
+    if (!value.is_object()) return errors::bad_request("The item must be a JSON object.");
+    write_typed(item.text, value);
+    if (item.text.size() > limits::kItemBytesMax)
+        return errors::entity_too_large(limits::kItemBytesMax);
+    if (rules.partition_key_paths != nullptr) {
+        for (const MemberPath& path : *rules.partition_key_paths) {
+            const Value found = value_at(value, path);
+            item.partition_key.push_back(found.is_scalar() ? found : Value());
+        }
+    }
+    if (visitor != nullptr) walk_members(value, *visitor);
+    return item;
+}
+
 }  // namespace
 
 bool is_system_property(std::string_view name) {
@@ -228,6 +271,7 @@ bool is_system_property(std::string_view name) {
 
 Result<IncomingItem> read_item(std::string_view body, const ItemRules& rules,
                                ItemVisitor* visitor) {
+    if (json::rules(rules.dialect).typed_values) return read_typed_item(body, rules, visitor);
     IncomingItem item;
     Arena decoded;
     ReadHandler handler(body, rules, visitor, item);
@@ -237,8 +281,30 @@ Result<IncomingItem> read_item(std::string_view body, const ItemRules& rules,
     return item;
 }
 
-Status walk_item(std::string_view text, ItemVisitor& visitor) {
+void walk_value(const Value& value, ItemVisitor& visitor) {
+    if (value.is_array()) {
+        visitor.container(Type::kArray);
+        for (const Value& element : value.elements()) {
+            if (!visitor.enter_element()) continue;
+            walk_value(element, visitor);
+            visitor.leave();
+        }
+    } else if (value.is_object()) {
+        visitor.container(Type::kObject);
+        walk_members(value, visitor);
+    } else if (!value.is_undefined()) {
+        visitor.scalar(value);
+    }
+}
+
+Status walk_item(std::string_view text, ItemVisitor& visitor, Dialect dialect) {
     Arena decoded;
+    if (rules(dialect).typed_values) {
+        TRY(const Value item, parse_stored(text, decoded));
+        if (!item.is_object()) return damaged("it is not a JSON object.");
+        walk_members(item, visitor);
+        return {};
+    }
     WalkHandler handler(visitor);
     detail::Scanner<WalkHandler> scanner(text, handler, decoded, kStoredOptions);
     if (!scanner.run()) return damaged(scanner.error().message);
@@ -247,7 +313,13 @@ Status walk_item(std::string_view text, ItemVisitor& visitor) {
 }
 
 Result<std::vector<Value>> extract(std::string_view text, const std::vector<MemberPath>& paths,
-                                   Arena& arena) {
+                                   Arena& arena, Dialect dialect) {
+    if (rules(dialect).typed_values) {
+        TRY(const Value item, parse_stored(text, arena));
+        std::vector<Value> found;
+        for (const MemberPath& path : paths) found.push_back(value_at(item, path));
+        return found;
+    }
     Arena decoded;
     ExtractHandler handler(paths, arena);
     detail::Scanner<ExtractHandler> scanner(text, handler, decoded, kStoredOptions);
@@ -256,17 +328,6 @@ Result<std::vector<Value>> extract(std::string_view text, const std::vector<Memb
     for (size_t i = 0; i < paths.size(); ++i)
         if (paths[i].empty()) values[i] = parse_part(text.data(), text.data() + text.size(), arena);
     return values;
-}
-
-Status check_item_id(std::string_view id) {
-    if (id.empty()) return Status(errors::invalid_id("it is empty"));
-    if (id.size() > limits::kItemIdBytesMax)
-        return Status(errors::invalid_id("it is longer than " +
-                                         std::to_string(limits::kItemIdBytesMax) + " bytes"));
-    if (id.find('/') != std::string_view::npos || id.find('\\') != std::string_view::npos)
-        return Status(errors::invalid_id("it contains '/' or '\\'"));
-    if (!is_valid_utf8(id)) return Status(errors::invalid_id("it is not well-formed UTF-8"));
-    return {};
 }
 
 }  // namespace orrery::json

@@ -11,6 +11,7 @@
 #include "json/order.h"
 #include "json/parse.h"
 #include "json/random_json_test.h"
+#include "json/typed_text.h"
 #include "json/write.h"
 
 namespace orrery::json {
@@ -325,6 +326,82 @@ TEST(SystemProperty, ExactNames) {
         EXPECT_TRUE(is_system_property(name)) << name;
     for (const char* name : {"", "_", "rid", "_RID", "_rids", "_t", "__ts", "id", "ttl"})
         EXPECT_FALSE(is_system_property(name)) << name;
+}
+
+// Items of dialects with typed values.
+
+/// Writes down what a visitor is shown.
+class Transcript final : public ItemVisitor {
+public:
+    bool enter_member(std::string_view name) override {
+        text_.append("/").append(name);
+        return name != "hidden";
+    }
+    bool enter_element() override {
+        text_ += "/[]";
+        return true;
+    }
+    void leave() override { text_ += '^'; }
+    void scalar(const Value& value) override {
+        text_ += '=';
+        write_typed(text_, value);
+    }
+    void container(Type type) override { text_ += type == Type::kArray ? "[" : "{"; }
+    std::string text_;
+};
+
+TEST(TypedItem, AllMembersAreTheClients) {
+    const std::vector<MemberPath> paths = {{"k", "d"}, {"missing"}, {"k"}};
+    const std::string sent =
+        R"({ "_ts": 1, "id":{"$t":7,"$v":"303132333435363738396162"}, "ttl":"x", "_etag" : [],)"
+        R"("k":{"d":{"$t":9,"$v":"5"}}})";
+    Transcript transcript;
+    const auto item = read_item(sent, {&paths, Dialect::kMongo}, &transcript);
+    ASSERT_TRUE(item.ok()) << item.error().message;
+    EXPECT_EQ(item->text,
+              R"({"_ts":1,"id":{"$t":7,"$v":"303132333435363738396162"},"ttl":"x","_etag":[],)"
+              R"("k":{"d":{"$t":9,"$v":"5"}}})");
+    EXPECT_EQ(item->id, "");
+    EXPECT_TRUE(item->ttl.is_undefined());
+    ASSERT_EQ(item->partition_key.size(), 3u);
+    EXPECT_EQ(item->partition_key[0].as_date(), 5);
+    EXPECT_TRUE(item->partition_key[1].is_undefined());
+    EXPECT_TRUE(item->partition_key[2].is_undefined());
+    EXPECT_EQ(transcript.text_,
+              R"(/_ts=1^/id={"$t":7,"$v":"303132333435363738396162"}^/ttl="x"^/_etag[^)"
+              R"(/k{/d={"$t":9,"$v":"5"}^^)");
+    // The same events from the stored text.
+    Transcript stored;
+    ASSERT_TRUE(walk_item(item->text, stored, Dialect::kMongo).ok());
+    EXPECT_EQ(stored.text_, transcript.text_);
+    Arena arena;
+    const auto values = extract(item->text, paths, arena, Dialect::kMongo);
+    ASSERT_TRUE(values.ok());
+    EXPECT_EQ((*values)[0].as_date(), 5);
+    EXPECT_TRUE((*values)[2].is_object());
+}
+
+TEST(TypedItem, AWrappedObjectIsWalkedAsItIs) {
+    Transcript transcript;
+    ASSERT_TRUE(walk_item(R"({"$t":3,"$v":{"a":{"$t":3,"$v":{"$t":1,"hidden":2}},"$t":null}})",
+                          transcript, Dialect::kTable)
+                    .ok());
+    EXPECT_EQ(transcript.text_, "/a{/$t=1^/hidden^/$t=null^");
+    // In the dialect nosql it is an object like any other.
+    Transcript plain;
+    ASSERT_TRUE(walk_item(R"({"a":{"$t":18,"$v":"1"}})", plain).ok());
+    EXPECT_EQ(plain.text_, R"(/a{/$t=18^/$v="1"^^)");
+}
+
+TEST(TypedItem, WhatIsRefused) {
+    for (const std::string_view body : {"[]", "1", R"({"a":1,"a":2})", R"({"a":{"$t":99,"$v":""}})",
+                                        "{", R"({"$t":18,"$v":"1"})"})
+        EXPECT_FALSE(read_item(body, {nullptr, Dialect::kMongo}, nullptr).ok()) << body;
+    const std::string large = R"({"a":")" + std::string(limits::kItemBytesMax, 'x') + R"("})";
+    EXPECT_FALSE(read_item(large, {nullptr, Dialect::kMongo}, nullptr).ok());
+    Transcript transcript;
+    EXPECT_FALSE(walk_item(R"({"a":{"$t":99,"$v":""}})", transcript, Dialect::kMongo).ok());
+    EXPECT_FALSE(walk_item("[]", transcript, Dialect::kMongo).ok());
 }
 
 }  // namespace

@@ -51,6 +51,72 @@ int compare_objects(std::span<const Member> a, std::span<const Member> b) {
     return sign(left.size() < right.size(), left.size() > right.size());
 }
 
+/// By exact value, whatever the types.
+int compare_exact(const Value& a, const Value& b) {
+    if (a.is_int64() && b.is_int64())
+        return sign(a.as_int64() < b.as_int64(), b.as_int64() < a.as_int64());
+    if (!a.is_int64() && !b.is_int64()) return compare_numbers(a.as_double(), b.as_double());
+    if (!a.is_int64()) return -compare_exact(b, a);
+    constexpr double kEnd = 0x1p63;
+    const double number = b.as_double();
+    if (std::isnan(number) || number < -kEnd) return 1;
+    if (number >= kEnd) return -1;
+    const auto whole = static_cast<int64_t>(number);
+    if (a.as_int64() != whole) return sign(a.as_int64() < whole, a.as_int64() > whole);
+    const double rest = number - static_cast<double>(whole);
+    return sign(rest > 0, rest < 0);
+}
+
+/// Of one class.
+int compare_extended(const Value& a, const Value& b, const DialectRules& rules) {
+    if (a.extended_type() != b.extended_type())
+        return sign(a.extended_type() < b.extended_type(), a.extended_type() > b.extended_type());
+    if (a.extended_type() == ExtendedType::kDate)
+        return sign(a.as_date() < b.as_date(), a.as_date() > b.as_date());
+    const std::string_view left = a.as_bytes();
+    const std::string_view right = b.as_bytes();
+    if (a.extended_type() != ExtendedType::kBinary) return compare_strings(left, right);
+    const int by_subtype = a.binary_subtype() - b.binary_subtype();
+    if (rules.type_order == TypeOrder::kBson) {
+        if (left.size() != right.size()) return sign(left.size() < right.size(), true);
+        if (by_subtype != 0) return by_subtype;
+        return compare_strings(left, right);
+    }
+    const int by_bytes = compare_strings(left, right);
+    return by_bytes != 0 ? by_bytes : by_subtype;
+}
+
+int compare_arrays(std::span<const Value> a, std::span<const Value> b, const DialectRules& rules) {
+    const size_t common = std::min(a.size(), b.size());
+    for (size_t i = 0; i < common; ++i)
+        if (const int order = compare(a[i], b[i], rules); order != 0) return order;
+    return sign(a.size() < b.size(), a.size() > b.size());
+}
+
+int compare_members(const Member& a, const Member& b, const DialectRules& rules) {
+    if (rules.type_order == TypeOrder::kBson) {
+        const TermClass left = term_class(a.value, rules);
+        const TermClass right = term_class(b.value, rules);
+        if (left != right) return sign(left<right, left> right);
+    }
+    const int by_name = compare_strings(a.name, b.name);
+    return by_name != 0 ? by_name : compare(a.value, b.value, rules);
+}
+
+int compare_objects(std::span<const Member> a, std::span<const Member> b,
+                    const DialectRules& rules) {
+    std::vector<const Member*> left = by_name(a);
+    std::vector<const Member*> right = by_name(b);
+    if (rules.type_order == TypeOrder::kBson) {
+        for (size_t i = 0; i < a.size(); ++i) left[i] = &a[i];
+        for (size_t i = 0; i < b.size(); ++i) right[i] = &b[i];
+    }
+    const size_t common = std::min(left.size(), right.size());
+    for (size_t i = 0; i < common; ++i)
+        if (const int order = compare_members(*left[i], *right[i], rules); order != 0) return order;
+    return sign(left.size() < right.size(), left.size() > right.size());
+}
+
 bool same_name_order(std::span<const Member> a, std::span<const Member> b) {
     for (size_t i = 0; i < a.size(); ++i)
         if (a[i].name != b[i].name) return false;
@@ -83,8 +149,30 @@ int compare(const Value& a, const Value& b) {
             return compare_arrays(a.elements(), b.elements());
         case Type::kObject:
             return compare_objects(a.members(), b.members());
+        case Type::kExtended:
+            return compare_extended(a, b, rules(Dialect::kNosql));
     }
     return 0;
+}
+
+int compare(const Value& a, const Value& b, const DialectRules& rules) {
+    const TermClass left = term_class(a, rules);
+    const TermClass right = term_class(b, rules);
+    if (left != right) return sign(left<right, left> right);
+    switch (left) {
+        case TermClass::kNumber:
+            return compare_exact(a, b);
+        case TermClass::kString:
+            return compare_strings(a.as_string(), b.as_string());
+        case TermClass::kArray:
+        case TermClass::kBsonArray:
+            return compare_arrays(a.elements(), b.elements(), rules);
+        case TermClass::kObject:
+        case TermClass::kBsonObject:
+            return compare_objects(a.members(), b.members(), rules);
+        default:
+            return a.is_extended() ? compare_extended(a, b, rules) : 0;
+    }
 }
 
 bool equal(const Value& a, const Value& b) {

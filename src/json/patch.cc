@@ -283,10 +283,13 @@ bool starts_with(Path path, Path prefix) {
 }
 
 Status check_mutable(const Editor& editor, Path path,
-                     const std::vector<MemberPath>& immutable_paths) {
+                     const std::vector<MemberPath>& immutable_paths, const DialectRules& rules) {
     if (path.empty()) return editor.fail("the path is empty");
-    if (path.front() == "id") return editor.fail("the id cannot be changed");
-    if (is_system_property(path.front())) return editor.fail("system properties cannot be changed");
+    if (rules.reserves_members) {
+        if (path.front() == "id") return editor.fail("the id cannot be changed");
+        if (is_system_property(path.front()))
+            return editor.fail("system properties cannot be changed");
+    }
     for (const MemberPath& immutable : immutable_paths)
         if (starts_with(path, immutable)) return editor.fail("the partition key cannot be changed");
     return {};
@@ -336,14 +339,15 @@ Result<Patch> parse_patch(const Value& body, Arena& arena) {
 }
 
 Result<Value> apply_patch(const Value& item, const Patch& patch,
-                          const std::vector<MemberPath>& immutable_paths, Arena& arena) {
+                          const std::vector<MemberPath>& immutable_paths, Arena& arena,
+                          const DialectRules& rules) {
     Value result = item;
     for (size_t i = 0; i < patch.operations.size(); ++i) {
         const PatchOperation& operation = patch.operations[i];
         Editor editor(operation, i, arena);
-        TRY_STATUS(check_mutable(editor, operation.path, immutable_paths));
+        TRY_STATUS(check_mutable(editor, operation.path, immutable_paths, rules));
         if (operation.kind == PatchKind::kMove)
-            TRY_STATUS(check_mutable(editor, operation.from, immutable_paths));
+            TRY_STATUS(check_mutable(editor, operation.from, immutable_paths, rules));
         TRY(result, editor.apply(result));
     }
     // An operation on a parent of the partition key is allowed as long as the key stays the same.

@@ -31,9 +31,10 @@ Result<Patch> parse_patch(const Value& body, Arena& arena);
 
 /// Applies all operations to an item (parsed from its stored text) or none. A bad request when an
 /// operation does not apply (missing target of replace/remove, increment of a non-number, index out
-/// of range, …) or touches /id, a system property, or one of `immutable_paths` (the partition key).
-/// The result borrows from `item`, `patch` and `arena`.
+/// of range, …) or touches one of `immutable_paths` (the partition key) or, where the dialect
+/// reserves members, /id or a system property. The result borrows from `item`, `patch` and `arena`.
 Result<Value> apply_patch(const Value& item, const Patch& patch,
-                          const std::vector<MemberPath>& immutable_paths, Arena& arena);
+                          const std::vector<MemberPath>& immutable_paths, Arena& arena,
+                          const DialectRules& rules = json::rules(Dialect::kNosql));
 
 }  // namespace orrery::json

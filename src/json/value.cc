@@ -1,6 +1,8 @@
 #include "json/value.h"
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 namespace orrery::json {
 namespace {
@@ -35,20 +37,6 @@ std::string_view Arena::copy(std::string_view bytes) {
     return {out, bytes.size()};
 }
 
-std::span<const Value> Arena::copy(std::span<const Value> values) {
-    if (values.empty()) return {};
-    char* out = allocate(values.size_bytes(), alignof(Value));
-    std::memcpy(out, values.data(), values.size_bytes());
-    return {reinterpret_cast<const Value*>(out), values.size()};
-}
-
-std::span<const Member> Arena::copy(std::span<const Member> members) {
-    if (members.empty()) return {};
-    char* out = allocate(members.size_bytes(), alignof(Member));
-    std::memcpy(out, members.data(), members.size_bytes());
-    return {reinterpret_cast<const Member*>(out), members.size()};
-}
-
 void Arena::clear() {
     // The last block is the largest of the ordinary ones; an oversized one is not kept.
     if (blocks_.size() > 1 && blocks_.back().size <= kBlockBytesMax)
@@ -66,6 +54,7 @@ Value copy_value(const Value& value, Arena& arena) {
             return Value::string(arena.copy(value.as_string()));
         case Type::kNumber: {
             if (value.number_text().empty()) return value;
+            DCHECK(value.extended_type() == ExtendedType::kNone);
             const std::string_view text = arena.copy(value.number_text());
             return value.is_int64() ? Value::integer_text(value.as_int64(), text)
                                     : Value::number_text(value.as_double(), text);
@@ -83,6 +72,15 @@ Value copy_value(const Value& value, Arena& arena) {
                 members.push_back({arena.copy(m.name), copy_value(m.value, arena)});
             return Value::object(arena.copy(std::span<const Member>(members)));
         }
+        case Type::kExtended:
+            switch (value.extended_type()) {
+                case ExtendedType::kObjectId:
+                    return Value::object_id(arena.copy(value.as_bytes()));
+                case ExtendedType::kBinary:
+                    return Value::binary(arena.copy(value.as_bytes()), value.binary_subtype());
+                default:
+                    return value;
+            }
         default:
             return value;
     }

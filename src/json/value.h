@@ -2,40 +2,95 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "json/arena.h"
+#include "json/types.h"
 
 namespace orrery::json {
 
-/// In the total order of ORDER BY, MIN, MAX and the range index (false before true).
-enum class Type : uint8_t { kUndefined, kNull, kBool, kNumber, kString, kArray, kObject };
+/// In the total order of ORDER BY, MIN, MAX and the range index (false before true). Values that
+/// JSON lacks, kExtended, come with dialects that have an order of their own (order.h).
+enum class Type : uint8_t {
+    kUndefined,
+    kNull,
+    kBool,
+    kNumber,
+    kString,
+    kArray,
+    kObject,
+    kExtended
+};
 
 struct Member;
 
-/// One JSON value, or `undefined`. Trivially copyable, 24 bytes; immutable. Strings, number texts,
-/// elements and members are borrowed: from an Arena, or from a source text. The owner must outlive
-/// the value.
+/// One JSON value, or `undefined`, or a value that JSON lacks (types.h). Trivially copyable, 24
+/// bytes; immutable. Strings, bytes, number texts, elements and members are borrowed: from an
+/// Arena, or from a source text. The owner must outlive the value.
 class Value {
 public:
     constexpr Value() : integer_(0) {}  ///< undefined
 
-    static Value null();
-    static Value boolean(bool v);
-    static Value number(double v);
-    static Value integer(int64_t v);  ///< exact, also above 2^53
+    static Value null() { return Value(Type::kNull); }
+    static Value boolean(bool v) { return Value(Type::kBool, v ? 1 : 0); }
+    static Value number(double v) {
+        Value out(Type::kNumber);
+        out.double_ = v;
+        return out;
+    }
+    /// Exact, also above 2^53.
+    static Value integer(int64_t v) {
+        Value out(Type::kNumber, v);
+        out.is_int64_ = true;
+        return out;
+    }
     /// A number as a client wrote it: `text` is printed by NumberForm::kAsWritten.
-    static Value number_text(double v, std::string_view text);
-    static Value integer_text(int64_t v, std::string_view text);
-    static Value string(std::string_view utf8);
+    static Value number_text(double v, std::string_view text) {
+        Value out = number(v);
+        out.borrow(text);
+        return out;
+    }
+    static Value integer_text(int64_t v, std::string_view text) {
+        Value out = integer(v);
+        out.borrow(text);
+        return out;
+    }
+    static Value string(std::string_view utf8) {
+        Value out(Type::kString);
+        out.borrow(utf8);
+        return out;
+    }
     static Value array(std::span<const Value> elements);
     static Value object(std::span<const Member> members);
+
+    /// An integer of the type int64, where a dialect tells it from other numbers.
+    static Value int64(int64_t v) {
+        Value out = integer(v);
+        out.extended_ = ExtendedType::kInt64;
+        return out;
+    }
+    static Value date(int64_t milliseconds) {  ///< since 1970-01-01 UTC
+        Value out(Type::kExtended, milliseconds);
+        out.extended_ = ExtendedType::kDate;
+        return out;
+    }
+    static Value object_id(std::string_view bytes) {
+        DCHECK(bytes.size() == kObjectIdBytes);
+        Value out(Type::kExtended);
+        out.extended_ = ExtendedType::kObjectId;
+        out.borrow(bytes);
+        return out;
+    }
+    static Value binary(std::string_view bytes, uint8_t subtype) {
+        Value out(Type::kExtended, subtype);
+        out.extended_ = ExtendedType::kBinary;
+        out.borrow(bytes);
+        return out;
+    }
 
     Type type() const { return type_; }
     bool is_undefined() const { return type_ == Type::kUndefined; }
@@ -45,7 +100,10 @@ public:
     bool is_string() const { return type_ == Type::kString; }
     bool is_array() const { return type_ == Type::kArray; }
     bool is_object() const { return type_ == Type::kObject; }
-    bool is_scalar() const { return type_ >= Type::kNull && type_ <= Type::kString; }
+    bool is_extended() const { return type_ == Type::kExtended; }
+    bool is_scalar() const {
+        return type_ != Type::kUndefined && type_ != Type::kArray && type_ != Type::kObject;
+    }
 
     bool as_bool() const {
         DCHECK(is_bool());
@@ -65,7 +123,7 @@ public:
     /// The text of a number as written; empty when computed.
     std::string_view number_text() const {
         DCHECK(is_number());
-        return text_ == nullptr ? std::string_view() : std::string_view(text_, length_);
+        return borrowed();
     }
     std::string_view as_string() const {
         DCHECK(is_string());
@@ -76,9 +134,35 @@ public:
     /// The member of an object; undefined if absent or if this is no object.
     Value member(std::string_view name) const;
 
+    /// The type of an extended value, kInt64 for an int64; kNone for all else.
+    ExtendedType extended_type() const { return extended_; }
+    int64_t as_date() const {
+        DCHECK(extended_ == ExtendedType::kDate);
+        return integer_;
+    }
+    /// Of an ObjectId or a binary value.
+    std::string_view as_bytes() const {
+        DCHECK(extended_ == ExtendedType::kObjectId || extended_ == ExtendedType::kBinary);
+        return borrowed();
+    }
+    uint8_t binary_subtype() const {
+        DCHECK(extended_ == ExtendedType::kBinary);
+        return static_cast<uint8_t>(integer_);
+    }
+
 private:
+    explicit Value(Type type, int64_t integer = 0) : type_(type), integer_(integer) {}
+    void borrow(std::string_view text) {
+        text_ = text.data();
+        length_ = static_cast<uint32_t>(text.size());
+    }
+    std::string_view borrowed() const {
+        return text_ == nullptr ? std::string_view() : std::string_view(text_, length_);
+    }
+
     Type type_ = Type::kUndefined;
     bool is_int64_ = false;
+    ExtendedType extended_ = ExtendedType::kNone;
     uint32_t length_ = 0;
     union {
         int64_t integer_;
@@ -97,59 +181,14 @@ struct Member {
 static_assert(sizeof(Value) == 24);
 static_assert(std::is_trivially_copyable_v<Value>);
 
-inline Value Value::null() {
-    Value v;
-    v.type_ = Type::kNull;
-    return v;
-}
-inline Value Value::boolean(bool b) {
-    Value v;
-    v.type_ = Type::kBool;
-    v.integer_ = b ? 1 : 0;
-    return v;
-}
-inline Value Value::number(double d) {
-    Value v;
-    v.type_ = Type::kNumber;
-    v.double_ = d;
-    return v;
-}
-inline Value Value::integer(int64_t i) {
-    Value v;
-    v.type_ = Type::kNumber;
-    v.is_int64_ = true;
-    v.integer_ = i;
-    return v;
-}
-inline Value Value::number_text(double d, std::string_view text) {
-    Value v = number(d);
-    v.text_ = text.data();
-    v.length_ = static_cast<uint32_t>(text.size());
-    return v;
-}
-inline Value Value::integer_text(int64_t i, std::string_view text) {
-    Value v = integer(i);
-    v.text_ = text.data();
-    v.length_ = static_cast<uint32_t>(text.size());
-    return v;
-}
-inline Value Value::string(std::string_view s) {
-    Value v;
-    v.type_ = Type::kString;
-    v.text_ = s.data();
-    v.length_ = static_cast<uint32_t>(s.size());
-    return v;
-}
 inline Value Value::array(std::span<const Value> elements) {
-    Value v;
-    v.type_ = Type::kArray;
+    Value v(Type::kArray);
     v.elements_ = elements.data();
     v.length_ = static_cast<uint32_t>(elements.size());
     return v;
 }
 inline Value Value::object(std::span<const Member> members) {
-    Value v;
-    v.type_ = Type::kObject;
+    Value v(Type::kObject);
     v.members_ = members.data();
     v.length_ = static_cast<uint32_t>(members.size());
     return v;
@@ -170,33 +209,6 @@ inline Value Value::member(std::string_view name) const {
     }
     return {};
 }
-
-/// Bump allocator for values and their strings; freed as a whole. Owned by one thread at a time.
-class Arena {
-public:
-    Arena() = default;
-    Arena(const Arena&) = delete;
-    Arena& operator=(const Arena&) = delete;
-    Arena(Arena&&) = default;
-    Arena& operator=(Arena&&) = default;
-
-    char* allocate(size_t bytes, size_t alignment = 8);
-    std::string_view copy(std::string_view bytes);
-    std::span<const Value> copy(std::span<const Value> values);
-    std::span<const Member> copy(std::span<const Member> members);
-    /// Forgets everything; keeps one block for reuse.
-    void clear();
-    size_t bytes_used() const { return used_total_; }
-
-private:
-    struct Block {
-        std::unique_ptr<char[]> bytes;
-        size_t size;
-    };
-    std::vector<Block> blocks_;
-    size_t current_used_ = 0;  // of the last block
-    size_t used_total_ = 0;
-};
 
 /// The same value with everything it borrows copied into `arena`.
 Value copy_value(const Value& value, Arena& arena);

@@ -35,6 +35,10 @@ uint64_t hash_value(const Value& v) {
                 h += keyed_hash_of_both(keyed_hash(m.name), hash_value(m.value));
             return keyed_hash_of_both(h, type);
         }
+        case Type::kExtended:
+            return v.extended_type() == ExtendedType::kDate
+                       ? keyed_hash(static_cast<uint64_t>(v.as_date()), type)
+                       : keyed_hash(v.as_bytes(), type);
     }
     return type;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "json/detail/lexer.h"
+#include "json/typed_text.h"
 
 namespace orrery::json {
 namespace {
@@ -171,6 +172,9 @@ void write(std::string& out, const Value& value, NumberForm form) {
             return;
         case Type::kObject:
             write_object(out, value, form);
+            return;
+        case Type::kExtended:
+            write_extended(out, value);
             return;
     }
 }

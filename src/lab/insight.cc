@@ -124,7 +124,7 @@ void Insight::apply_sample(const engine::RequestSample& sample) {
     std::string text;
     if (sample.document != nullptr)
         if (const auto document = json::decode_document(*sample.document); document.ok())
-            text = document->text;
+            text = document->text();
     if (sample.query != nullptr && !shape_of_text_.contains(record.query_hash)) {
         QueryShape shape = shape_of(*sample.query);
         const auto known = shape_of_normalized_.find(shape.text);

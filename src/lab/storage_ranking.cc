@@ -44,8 +44,7 @@ Result<std::string> key_text_of(const storage::View& view, const catalog::Contai
     if (!bytes) return std::string();
     TRY(const auto document, json::decode_document(*bytes));
     json::Arena arena;
-    TRY(const auto values,
-        json::extract(document.text, container.settings->key.member_paths, arena));
+    TRY(const auto values, document.values_at(container.settings->key.member_paths, arena));
     std::string text = "[";
     for (size_t i = 0; i < values.size(); ++i) {
         if (i > 0) text += ",";

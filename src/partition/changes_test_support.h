@@ -24,7 +24,7 @@ inline ContainerSettings keeping(int64_t seconds) {
 
 inline std::string text(const StoredItem& stored) {
     if (stored.document == nullptr) return {};
-    return std::string(json::decode_document(*stored.document).value().text);
+    return json::decode_document(*stored.document).value().text();
 }
 
 inline Result<ChangesPage> page(Bench& bench, ChangesRequest request) {

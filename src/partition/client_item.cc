@@ -66,10 +66,10 @@ SystemProperties ItemWriter::system(const json::DocumentHeader& header,
             all.substr(etag_at_, json::kEtagChars), header.ts};
 }
 
-void ItemWriter::append(std::string& out, const json::DocumentView& document,
+void ItemWriter::append(std::string& out, const json::Document& document,
                         const storage::Docref& docref) {
     fill(document.header, docref);
-    json::append_item(out, document.text, members_);
+    document.append_to(out, members_);
 }
 
 void ItemWriter::append(std::string& out, const StoredItem& item) {
@@ -82,8 +82,7 @@ void ItemWriter::append_with_lsn(std::string& out, const StoredItem& item) {
     const auto document = json::decode_document(*item.document);
     CHECK(document.ok());
     fill(document->header, item.docref);
-    json::append_item(out, document->text,
-                      members_ + ",\"_lsn\":" + std::to_string(document->header.lsn));
+    document->append_to(out, members_ + ",\"_lsn\":" + std::to_string(document->header.lsn));
 }
 
 std::string client_item(const ContainerSettings& settings, const StoredItem& item) {

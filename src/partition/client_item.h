@@ -27,8 +27,7 @@ public:
 
     /// The item's system properties; valid until the next call.
     SystemProperties system(const json::DocumentHeader& header, const storage::Docref& docref);
-    void append(std::string& out, const json::DocumentView& document,
-                const storage::Docref& docref);
+    void append(std::string& out, const json::Document& document, const storage::Docref& docref);
     /// Precondition: the item is a well-formed document.
     void append(std::string& out, const StoredItem& item);
     /// The same with `_lsn` at the end, as in the change feed.

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "json/value_key.h"
 #include "partition/partition_key.h"
 
 // Effective partition keys, ranges of them, and the docref prefixes that stand for them on disk.
@@ -22,6 +25,7 @@ constexpr char kFalseByte = 0x02;
 constexpr char kTrueByte = 0x03;
 constexpr char kNumberByte = 0x05;
 constexpr char kStringByte = 0x08;
+constexpr char kExtendedByte = 0x20;
 
 constexpr size_t kV1Utf16UnitsMax = 100;
 constexpr size_t kV1StringBytesMax = 100;
@@ -92,11 +96,24 @@ void append_v1_string(std::string& out, std::string_view cut) {
 /// themselves give it a key of its own; the header decides, not what they compute.)
 double key_number(const json::Value& value) {
     const double number = value.as_double();
+    if (std::isnan(number)) return std::numeric_limits<double>::quiet_NaN();
     return number == 0 ? 0 : number;
+}
+
+/// A value that JSON lacks. Of the integers of the type int64, one that is no double.
+bool is_beyond_json(const json::Value& value) {
+    if (value.extended_type() != json::ExtendedType::kInt64) return value.is_extended();
+    const double number = value.as_double();
+    return number >= 0x1p63 || static_cast<int64_t>(number) != value.as_int64();
 }
 
 /// Type byte and value as they are hashed.
 void append_hashed(std::string& out, const json::Value& value, char string_end) {
+    if (is_beyond_json(value)) [[unlikely]] {
+        out.push_back(kExtendedByte);
+        json::append_value_key(out, value, json::rules(json::Dialect::kTable));
+        return;
+    }
     switch (value.type()) {
         case json::Type::kNull:
             out.push_back(kNullByte);
@@ -130,7 +147,7 @@ std::string v1_epk(const json::Value& component) {
     append_hashed(input, value, '\0');
     std::string epk;
     append_v1_number(epk, static_cast<double>(murmur3_32(input, 0)));
-    if (value.is_number()) {
+    if (value.is_number() && !is_beyond_json(value)) {
         append_v1_number(epk, key_number(value));
     } else if (value.is_string()) {
         append_v1_string(epk, value.as_string());
@@ -153,8 +170,11 @@ Status check_component(const PartitionKeyDefinition& definition, const json::Val
     if (component.is_array() || component.is_object())
         return Status(errors::bad_request(
             "A partition key component must be a string, number, boolean, null or missing."));
-    if (definition.version == 2 && component.is_string() &&
-        component.as_string().size() > limits::kPartitionKeyBytesMax)
+    const size_t bytes = component.is_string() ? component.as_string().size()
+                         : component.extended_type() == json::ExtendedType::kBinary
+                             ? component.as_bytes().size()
+                             : 0;
+    if (definition.version == 2 && bytes > limits::kPartitionKeyBytesMax)
         return Status(errors::bad_request("The partition key value is longer than 2048 bytes."));
     return {};
 }

@@ -13,7 +13,7 @@ std::vector<std::string> all(Bench& bench, FeedRequest request, size_t* pages = 
         EXPECT_LE(page.items.size(), request.items_max);
         if (pages != nullptr) ++*pages;
         for (const StoredItem& item : page.items)
-            texts.emplace_back(json::decode_document(*item.document).value().text);
+            texts.emplace_back(json::decode_document(*item.document).value().text());
         if (page.resume_after.empty()) return texts;
         request.resume_after = page.resume_after;
     }

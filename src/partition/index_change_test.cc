@@ -18,8 +18,8 @@ const char* const kPolicies[] = {
     "{}",
     R"({"indexingMode":"none"})",
     R"({"includedPaths":[{"path":"/v/?"},{"path":"/w/?"}],"excludedPaths":[{"path":"/*"}]})",
-    R"({"compositeIndexes":[[{"path":"/v"},{"path":"/_ts","order":"descending"}],)"
-    R"([{"path":"/w"},{"path":"/id"}]]})",
+    (R"({"compositeIndexes":[[{"path":"/v"},{"path":"/_ts","order":"descending"}],)"
+     R"([{"path":"/w"},{"path":"/id"}]]})"),
     R"({"automatic":false,"excludedPaths":[{"path":"/l/*"}]})",
     R"({"compositeIndexes":[[{"path":"/w"},{"path":"/id"}]],"includedPaths":[{"path":"/*"},{"path":"/missing/?"}]})",
 };

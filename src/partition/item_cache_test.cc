@@ -178,7 +178,7 @@ TEST(ItemCache, ManyVersionsAreFoundLikeOne) {
         item.docref = docrefs.back();
         cache.insert_if({1, "e", "id" + std::to_string(i)}, 10 + i % 2, std::move(item));
     }
-    for (const size_t count : {0, 1, 15, 16, 17, 100, 1000}) {
+    for (const size_t count : {0U, 1U, 15U, 16U, 17U, 100U, 1000U}) {
         std::vector<std::shared_ptr<const std::string>> out(count);
         cache.find_versions(1, std::span(docrefs).first(count), 10, out);
         for (size_t i = 0; i < count; ++i) {

@@ -86,7 +86,7 @@ std::string truth(const storage::View& view, const std::string& epk, const Path&
         const auto document = json::decode_document(cursor->value());
         if (document->header.epk != epk) continue;
         json::Arena arena;
-        json::Value value = *json::parse(document->text, arena);
+        json::Value value = *document->value(arena);
         for (const index::PathStep& step : path) value = value.member(step.name);
         builder.add(value, storage::keys::decode_item(cursor->key())->docref);
     }

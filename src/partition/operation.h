@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +31,16 @@ struct PatchProgram {
 /// One operation on one item.
 struct ItemOperation {
     OperationKind kind = OperationKind::kRead;
-    std::string id;    ///< target; for create and upsert taken from the body
-    std::string body;  ///< JSON as sent: create, replace, upsert
+    /// Core id of the target (json/item_id.h). Where the dialect has the id in the item, create and
+    /// upsert take it from the body.
+    std::string id;
+    /// The item's text: create, replace, upsert. In the dialect nosql JSON as sent, in others as
+    /// json::write_typed() gives it.
+    std::string body;
+    /// The item's own time to live, where the dialect keeps it beside the item: seconds, -1 never,
+    /// 0 none.
+    int32_t own_ttl = 0;
+    std::optional<int64_t> client_time;  ///< json::DocumentHeader::client_time
     std::shared_ptr<const PatchProgram> patch;
     std::string if_match;       ///< etag text without quotes, "*", or empty
     std::string if_none_match;  ///< reads: likewise

@@ -49,6 +49,8 @@ struct ContainerSettings {
 
     static constexpr uint64_t kLogicalPartitionBytesMax = 20ULL << 30;
 
+    json::Dialect dialect() const { return indexing.dialect; }
+
     // What a query may rely on for every indexed item: all policies agree on it.
     bool path_usable(const std::vector<index::PathStep>& path) const;
     /// Also items that lack the path have an entry there.
@@ -143,7 +145,8 @@ public:
     virtual index::KeyRunPtr find_key_run(const storage::View& view, std::string_view epk,
                                           uint64_t path_hash) const = 0;
     /// The same for several paths, from one pass over the key's items. Kept if asked for
-    /// repeatedly. The paths lead to what items store, not to system or computed properties.
+    /// repeatedly. The paths lead to what items store, not to system or computed properties. In
+    /// containers of the dialect nosql only.
     virtual Result<std::vector<index::KeyRunPtr>> build_key_runs(
         const storage::View& view, std::string_view epk,
         const std::vector<std::vector<index::PathStep>>& paths) const = 0;

@@ -190,7 +190,7 @@ inline Ended end_of(const OperationResult& result) {
 }
 inline std::string text_of(const OperationResult& result) {
     if (!result.has_item) return {};
-    return std::string(json::decode_document(*result.item.document).value().text);
+    return json::decode_document(*result.item.document).value().text();
 }
 inline std::string message_of(const OperationResult& result) {
     return result.status.ok() ? "" : result.status.error().message;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "json/value_key.h"
 
 namespace orrery::partition {
 namespace {
@@ -68,12 +69,23 @@ void append_value(std::string& out, const json::Value& value) {
         case json::Type::kObject:
             append_object(out, value);
             break;
+        case json::Type::kExtended:
+            break;  // none in the dialect nosql
     }
 }
 
-std::string name_of(size_t ordinal, const json::Value* values, size_t count) {
+/// With typed values numbers are equal only if they are exactly so.
+void append_typed_value(std::string& out, const json::Value& value,
+                        const json::DialectRules& rules) {
+    json::append_value_key(out, value.is_undefined() ? json::Value::null() : value, rules);
+}
+
+std::string name_of(size_t ordinal, const json::Value* values, size_t count,
+                    const json::DialectRules& rules) {
     std::string encoded;
-    for (size_t i = 0; i < count; ++i) append_value(encoded, values[i]);
+    for (size_t i = 0; i < count; ++i)
+        rules.typed_values ? append_typed_value(encoded, values[i], rules)
+                           : append_value(encoded, values[i]);
     std::string name;
     append_varint(name, ordinal);
     if (encoded.size() <= kVerbatimBytesMax) {
@@ -90,21 +102,23 @@ std::string name_of(size_t ordinal, const json::Value* values, size_t count) {
 
 }  // namespace
 
-std::string unique_key_name(size_t ordinal, const std::vector<json::Value>& values) {
-    return name_of(ordinal, values.data(), values.size());
+std::string unique_key_name(size_t ordinal, const std::vector<json::Value>& values,
+                            json::Dialect dialect) {
+    return name_of(ordinal, values.data(), values.size(), json::rules(dialect));
 }
 
 Result<std::vector<std::string>> unique_key_names(const UniqueKeys& unique_keys,
-                                                  std::string_view text) {
+                                                  const json::Document& document) {
     std::vector<std::string> names;
     if (unique_keys.empty()) return names;
     std::vector<json::MemberPath> paths;
     for (const auto& key : unique_keys) paths.insert(paths.end(), key.begin(), key.end());
     json::Arena arena;
-    TRY(const std::vector<json::Value> values, json::extract(text, paths, arena));
+    TRY(const std::vector<json::Value> values, document.values_at(paths, arena));
+    const json::DialectRules& rules = json::rules(document.header.dialect);
     size_t at = 0;
     for (size_t i = 0; i < unique_keys.size(); ++i) {
-        names.push_back(name_of(i, values.data() + at, unique_keys[i].size()));
+        names.push_back(name_of(i, values.data() + at, unique_keys[i].size(), rules));
         at += unique_keys[i].size();
     }
     return names;

@@ -13,6 +13,15 @@ std::string name(std::string_view json_text, size_t ordinal = 0) {
     return unique_key_name(ordinal, {json::parse(json_text, arena).value()});
 }
 
+std::vector<std::string> names_of(const UniqueKeys& keys, std::string_view text,
+                                  json::Dialect dialect) {
+    json::DocumentHeader header;
+    header.dialect = dialect;
+    if (dialect != json::Dialect::kNosql) header.id = "\xFF";
+    const std::string bytes = json::encode_document(header, text);
+    return unique_key_names(keys, json::decode_document(bytes).value()).value();
+}
+
 TEST(UniqueKey, EqualValuesHaveEqualNames) {
     EXPECT_EQ(name("1"), name("1.0"));
     EXPECT_EQ(name("0"), name("-0.0"));
@@ -51,10 +60,25 @@ TEST(UniqueKey, GoldenBytes) {
 
 TEST(UniqueKey, NamesOfAnItem) {
     const UniqueKeys keys = {{{"email"}}, {{"a", "b"}, {"c"}}};
-    const auto names = unique_key_names(keys, R"({"id":"1","email":"e","a":{"b":2}})").value();
+    const auto names =
+        names_of(keys, R"({"id":"1","email":"e","a":{"b":2}})", json::Dialect::kNosql);
     ASSERT_EQ(names.size(), 2U);
     EXPECT_EQ(names[0], unique_key_name(0, {json::Value::string("e")}));
     EXPECT_EQ(names[1], unique_key_name(1, {json::Value::integer(2), json::Value::null()}));
+}
+
+TEST(UniqueKey, TypedValuesAreEqualExactly) {
+    const UniqueKeys keys = {{{"a"}}};
+    const auto name = [&](std::string_view text) {
+        return names_of(keys, text, json::Dialect::kMongo)[0];
+    };
+    EXPECT_EQ(name(R"({"a":5})"), name(R"({"a":{"$t":18,"$v":"5"}})"));
+    EXPECT_EQ(name(R"({"a":5})"), name(R"({"a":5.0})"));
+    EXPECT_NE(name(R"({"a":{"$t":18,"$v":"9007199254740993"}})"),
+              name(R"({"a":9007199254740992.0})"));
+    EXPECT_EQ(name("{}"), name(R"({"a":null})"));
+    EXPECT_NE(name(R"({"a":{"$t":7,"$v":"303132333435363738396162"}})"),
+              name(R"({"a":"303132333435363738396162"})"));
 }
 
 }  // namespace

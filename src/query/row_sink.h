@@ -11,7 +11,7 @@ namespace orrery::query {
 
 /// An item that a page shows unchanged. Valid until the sink returns.
 struct ShownItem {
-    const json::DocumentView& document;
+    const json::Document& document;
     const storage::Docref& docref;
     const partition::ContainerSettings& settings;  ///< of its container
 };

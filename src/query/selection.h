@@ -50,7 +50,7 @@ using AnyCondition = std::vector<PathCondition>;
 class ItemPredicate {
 public:
     virtual ~ItemPredicate() = default;
-    virtual Result<bool> holds(const json::Value& item, const json::DocumentView& document) = 0;
+    virtual Result<bool> holds(const json::Value& item, const json::Document& document) = 0;
 };
 
 /// An item by its key.

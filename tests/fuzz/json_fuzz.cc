@@ -10,8 +10,11 @@
 #include "base/errors.h"
 #include "json/document.h"
 #include "json/item.h"
+#include "json/item_id.h"
 #include "json/order.h"
 #include "json/parse.h"
+#include "json/typed_text.h"
+#include "json/value_key.h"
 #include "json/write.h"
 
 using namespace orrery;        // NOLINT
@@ -75,6 +78,42 @@ void check_item(std::string_view input, const Result<Value>& parsed, Arena& aren
     }
 }
 
+/// What is a value of a dialect with typed values has one text, which reads back as the same value;
+/// its keys are the same as well.
+void check_typed(std::string_view input, Arena& arena) {
+    const auto typed = parse(input, arena, {.typed_values = true});
+    if (!typed.ok()) return;
+    std::string text;
+    write_typed(text, *typed);
+    const auto again = parse(text, arena, {.typed_values = true});
+    CHECK(again.ok());
+    std::string same;
+    write_typed(same, *again);
+    CHECK(same == text);
+    for (const Dialect dialect : {Dialect::kMongo, Dialect::kTable}) {
+        const DialectRules& by = rules(dialect);
+        CHECK(compare(*typed, *again, by) == 0);
+        std::string keys[2];
+        append_value_key(keys[0], *typed, by);
+        append_value_key(keys[1], *again, by);
+        CHECK(keys[0] == keys[1]);
+        const auto id = make_item_id(*typed, by);
+        if (id.ok()) CHECK(item_id_of_text(item_id_text(*id, by), by).value() == *id);
+    }
+}
+
+/// Damaged documents give errors, and nothing worse.
+void check_document(std::string_view input, Arena& arena) {
+    const auto document = decode_document(input);
+    if (!document.ok()) return;
+    Balance damaged;
+    (void)document->id(arena).ok();
+    (void)document->value(arena).ok();
+    (void)document->values_at({{"a"}, {"a", "b"}}, arena).ok();
+    (void)document->walk(damaged).ok();
+    (void)document->select(Selection({{"id"}, {"a", "b"}}), arena).ok();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -96,6 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(parse(input, arena, lenient).ok() || !parsed.ok());
     Balance damaged;
     (void)walk_item(input, damaged).ok();
-    (void)decode_document(input).ok();
+    check_typed(input, arena);
+    check_document(input, arena);
     return 0;
 }

@@ -78,11 +78,11 @@ Result<ChangeFeedRequest> read_request(const Call& call) {
 void append_key(std::string& out, const partition::PartitionKeyDefinition& definition,
                 const partition::StoredItem& item) {
     out.push_back('{');
-    const auto document = item.document == nullptr ? Result<json::DocumentView>(errors::not_found())
+    const auto document = item.document == nullptr ? Result<json::Document>(errors::not_found())
                                                    : json::decode_document(*item.document);
     json::Arena arena;
     const auto values = document.ok()
-                            ? json::extract(document->text, definition.member_paths, arena)
+                            ? document->values_at(definition.member_paths, arena)
                             : Result<std::vector<json::Value>>(std::vector<json::Value>());
     bool first = true;
     for (size_t i = 0; values.ok() && i < values->size(); ++i) {

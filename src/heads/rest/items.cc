@@ -140,10 +140,8 @@ Result<std::string> id_of_rid(const Call& call, std::string_view epk, uint64_t i
     TRY(const auto document, json::decode_document(*bytes));
     if (document.header.epk != epk) return errors::not_found();
     json::Arena arena;
-    TRY(const auto values, json::extract(document.text, {{"id"}}, arena));
-    if (!values[0].is_string())
-        return errors::internal("A stored item has no id; run 'orrery check'.");
-    return std::string(values[0].as_string());
+    TRY(const std::string_view id, document.id(arena));
+    return std::string(id);
 }
 
 void write_new(const CallPtr& call) {

@@ -27,7 +27,8 @@ public:
     static constexpr size_t kMembersMax = 64;  ///< per object
     static constexpr size_t kNameBytesMax = 64;
 
-    ShapeMemo(const PathTree& tree, SipKey key) : tree_(&tree), key_(key) {
+    ShapeMemo(const PathTree& tree, SipKey key, const json::DialectRules& rules)
+        : tree_(&tree), key_(key), posts_id_(rules.reserves_members) {
         root_.hash = root_hash(key_);
         root_.position = tree_->root();
         forget();
@@ -94,8 +95,8 @@ private:
         KnownPath path;
         path.hash = member_hash(key_, parent.path.hash, name);
         path.position = tree_->member(parent.path.position, name);
-        // `id` is posted whatever the policy says.
-        if (parent.is_item && name == "id") path.position.included = true;
+        // The id is posted whatever the policy says.
+        if (parent.is_item && posts_id_ && name == "id") path.position.included = true;
         return path;
     }
     Place other_member(Place& parent, std::string_view name);
@@ -105,6 +106,7 @@ private:
 
     const PathTree* tree_;
     SipKey key_;
+    bool posts_id_;  ///< as the member `id`
     KnownPath root_;
     bool learning_ = false;
     std::vector<Node> nodes_;  ///< the first is the item itself

@@ -10,34 +10,30 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "json/order.h"
 #include "json/value.h"
+#include "json/value_key.h"
 #include "storage/keys.h"
 
 /// Bytes of terms and path hashes: docs/formats/index.md.
 namespace orrery::index::detail {
 
-/// First byte of a term. In the order of values; the gaps are for types of other protocol heads.
-enum class TermType : uint8_t {
-    kUndefined = 0x10,
-    kNull = 0x20,
-    kFalse = 0x30,
-    kTrue = 0x38,
-    kNumber = 0x40,
-    kString = 0x50,
-    kArray = 0x60,
-    kObject = 0x70,
-    kCell = 0x78,  ///< of a spatial index only
-};
+/// First byte of a term.
+using TermType = json::TermClass;
 
 inline constexpr size_t kPathHashBytes = 8;
-/// Strings are indexed by their first bytes only.
+/// Strings and binary values are indexed by their first bytes only.
 inline constexpr size_t kStringBytesMax = 256;
 // Behind a zero byte: end of a whole string, end of a cut one, or a zero byte of the string itself.
 inline constexpr char kWholeEnd = 0x00;
 inline constexpr char kCutEnd = 0x01;
 inline constexpr char kEscapedZero = '\xFF';
-/// Type, every byte escaped, end.
-inline constexpr size_t kTermBytesMax = 1 + 2 * kStringBytesMax + 2;
+/// In front of a binary value that sorts by length first: the length and the subtype.
+inline constexpr size_t kBinaryFrontBytes = 5;
+/// Type, front, every byte escaped, end.
+inline constexpr size_t kTermBytesMax = 1 + kBinaryFrontBytes + 2 * kStringBytesMax + 2;
+inline constexpr size_t kIntegerTermBytes = 9;
+inline constexpr size_t kObjectIdTermBytes = 1 + json::kObjectIdBytes;
 /// Beyond this, not every integer is a double.
 inline constexpr int64_t kExactIntegerMax = int64_t{1} << 53;
 
@@ -46,23 +42,17 @@ struct EncodedTerm {
     bool partial = false;
 };
 
-/// Order-preserving bits of a double; -0 is 0.
-inline uint64_t ordered_bits(double number) {
-    constexpr uint64_t kSign = uint64_t{1} << 63;
-    const auto bits = std::bit_cast<uint64_t>(number == 0 ? 0.0 : number);
-    return (bits & kSign) != 0 ? ~bits : bits | kSign;
-}
+using json::ordered_bits;
 
 inline double number_of_bits(uint64_t ordered) {
     constexpr uint64_t kSign = uint64_t{1} << 63;
     return std::bit_cast<double>((ordered & kSign) != 0 ? ordered & ~kSign : ~ordered);
 }
 
-inline EncodedTerm encode_string(char* out, std::string_view text) {
+/// Bytes and end of a string; `p` is behind what stands in front of them.
+inline EncodedTerm encode_bytes(char* out, char* p, std::string_view text) {
     const bool cut = text.size() > kStringBytesMax;
     if (cut) text = text.substr(0, kStringBytesMax);
-    char* p = out;
-    *p++ = static_cast<char>(TermType::kString);
     if (text.find('\0') == std::string_view::npos) [[likely]] {
         p += text.copy(p, text.size());
     } else {
@@ -76,8 +66,17 @@ inline EncodedTerm encode_string(char* out, std::string_view text) {
     return {static_cast<uint32_t>(p - out), cut};
 }
 
+inline EncodedTerm encode_string(char* out, std::string_view text) {
+    *out = static_cast<char>(TermType::kString);
+    return encode_bytes(out, out + 1, text);
+}
+
+/// The term of a value that JSON lacks.
+EncodedTerm encode_extended(char* out, const json::Value& value, const json::DialectRules& rules);
+
 /// `out` has room for kTermBytesMax bytes.
-inline EncodedTerm encode_term(char* out, const json::Value& value) {
+inline EncodedTerm encode_term(char* out, const json::Value& value,
+                               const json::DialectRules& rules) {
     const auto type_only = [&](TermType type) -> EncodedTerm {
         *out = static_cast<char>(type);
         return {1, false};
@@ -88,24 +87,25 @@ inline EncodedTerm encode_term(char* out, const json::Value& value) {
         case json::Type::kNull:
             return type_only(TermType::kNull);
         case json::Type::kBool:
-            return type_only(value.as_bool() ? TermType::kTrue : TermType::kFalse);
+        case json::Type::kArray:
+        case json::Type::kObject:
+            return type_only(json::term_class(value, rules));
         case json::Type::kNumber: {
             const double number = value.as_double();
-            if (std::isnan(number)) break;
+            const bool nan = std::isnan(number);
+            if (nan && !rules.typed_values) break;
             *out = static_cast<char>(TermType::kNumber);
-            store_u64_be(out + 1, ordered_bits(number));
+            store_u64_be(out + 1, nan ? json::kOrderedNan : ordered_bits(number));
             const bool partial = value.is_int64() && (value.as_int64() > kExactIntegerMax ||
                                                       value.as_int64() < -kExactIntegerMax);
-            return {9, partial};
+            return {kIntegerTermBytes, partial};
         }
         case json::Type::kString:
             return encode_string(out, value.as_string());
-        case json::Type::kArray:
-            return type_only(TermType::kArray);
-        case json::Type::kObject:
-            return type_only(TermType::kObject);
+        case json::Type::kExtended:
+            return encode_extended(out, value, rules);
     }
-    return type_only(TermType::kUndefined);
+    return type_only(rules.missing_is_null ? TermType::kNull : TermType::kUndefined);
 }
 
 /// All bytes inverted: the order of values turned round. First bytes of plain terms are below 80,
@@ -117,8 +117,9 @@ inline bool is_inverted(char first) {
     return (static_cast<uint8_t>(first) & 0x80) != 0;
 }
 /// A composite's member.
-inline EncodedTerm encode_composite_term(char* out, const json::Value& value, bool descending) {
-    const EncodedTerm term = encode_term(out, value);
+inline EncodedTerm encode_composite_term(char* out, const json::Value& value, bool descending,
+                                         const json::DialectRules& rules) {
+    const EncodedTerm term = encode_term(out, value, rules);
     if (descending) invert(out, term.size);
     return term;
 }
@@ -127,12 +128,13 @@ inline EncodedTerm encode_composite_term(char* out, const json::Value& value, bo
 enum class StepKind : uint8_t {
     kMember = 1,
     kElement = 2,
-    // No path of an item has these: composite indexes, the marker of items without entries, and
-    // spatial indexes.
+    // No path of an item has these.
     kAscending = 3,
     kDescending = 4,
     kUnindexed = 5,
     kSpatial = 6,
+    kMultikey = 7,  ///< marker of items with an array at or above a path
+    kSystem = 8,    ///< a system property, where clients may have a member of its name
 };
 
 inline uint64_t unreserved(uint64_t hash) {

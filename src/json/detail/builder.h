@@ -33,14 +33,19 @@ public:
     Value result() { return entries_[0].value; }
 
 protected:
-    bool inside() const { return open_.size() > 0; }
-
-private:
     struct Open {
         std::string_view name;
         size_t first;
     };
 
+    bool inside() const { return open_.size() > 0; }
+
+    Arena& arena_;
+    std::string_view name_;
+    InlineStack<Member, 64> entries_;
+    InlineStack<Open, 32> open_;
+
+private:
     Value array(Member* first) {
         const auto count = static_cast<size_t>(entries_.end() - first);
         if (count == 0) return Value::array({});
@@ -76,11 +81,7 @@ private:
         return kept;
     }
 
-    Arena& arena_;
     const bool last_name_wins_;
-    std::string_view name_;
-    InlineStack<Member, 64> entries_;
-    InlineStack<Open, 32> open_;
 };
 
 }  // namespace orrery::json::detail

@@ -286,10 +286,10 @@ Result<Workload> recorded_workload(const engine::Engine& engine, const Recorder&
                 if (out.items.size() >= enough || bytes > Workload::kItemBytesMax) break;
                 TRY(const auto document, json::decode_document(*item.document));
                 json::Arena arena;
-                TRY(const auto parsed, json::parse(document.text, arena));
+                TRY(const auto parsed, document.value(arena));
                 index.add(parsed, out.items.size());
-                out.items.emplace_back(document.text);
-                bytes += document.text.size();
+                out.items.push_back(document.text());
+                bytes += document.text_bytes();
             }
             request.continuation = page.continuation;
         } while (!request.continuation.empty() && out.items.size() < enough &&

@@ -116,7 +116,7 @@ private:
             if (!key)
                 return Status(
                     errors::internal("Stored data is damaged: a malformed key of an item."));
-            TRY(const json::DocumentView document, json::decode_document(cursor->value()));
+            TRY(const json::Document document, json::decode_document(cursor->value()));
             const json::DocumentHeader& header = document.header;
             if (header.lsn <= request_.after || header.lsn > request_.up_to ||
                 !request_.range.contains(header.epk) ||
@@ -181,7 +181,7 @@ private:
         TRY(auto items, view_.multi_get(Family::kItems, keys));
         for (size_t i = 0; i < candidates_.size(); ++i) {
             if (!items[i]) continue;
-            TRY(const json::DocumentView document, json::decode_document(*items[i]));
+            TRY(const json::Document document, json::decode_document(*items[i]));
             const json::DocumentHeader& header = document.header;
             if (header.lsn != candidates_[i].lsn) continue;
             if (!request_.all_versions &&

@@ -157,11 +157,10 @@ Status Checker::check_items() {
 Result<ItemVersionPtr> Checker::check_item(std::string_view key, std::string_view value) {
     const auto decoded = storage::keys::decode_item(key);
     if (!decoded) return errors::internal("malformed key");
-    TRY(const json::DocumentView document, json::decode_document(value));
+    TRY(const json::Document document, json::decode_document(value));
     json::Arena arena;
-    TRY(const std::vector<json::Value> ids, json::extract(document.text, {{"id"}}, arena));
-    if (!ids[0].is_string()) return errors::internal("it has no id");
-    const std::string id(ids[0].as_string());
+    TRY(const std::string_view stored_id, document.id(arena));
+    const std::string id(stored_id);
     const std::string epk(document.header.epk);
     if (!identity_.range.contains(epk))
         report(id, "its partition key belongs to another partition");
@@ -387,7 +386,7 @@ Status Checker::check_ttl() {
             report("", "a TTL entry names an item that is not there");
             continue;
         }
-        TRY(const json::DocumentView document, json::decode_document(*item));
+        TRY(const json::Document document, json::decode_document(*item));
         if (ttl_position(document.header.ts, document.header.own_ttl) !=
             TtlPosition{key->kind, key->when})
             report("", "a TTL entry does not fit its item");
@@ -422,9 +421,9 @@ Status Checker::name_index_findings() {
         auto document = json::decode_document(items->value());
         if (!key || !document.ok()) continue;
         json::Arena arena;
-        TRY(const std::vector<json::Value> ids, json::extract(document->text, {{"id"}}, arena));
-        if (!ids[0].is_string()) continue;
-        const std::string_view id = ids[0].as_string();
+        const auto found = document->id(arena);
+        if (!found.ok()) continue;
+        const std::string_view id = *found;
         TRY(const std::optional<IdEntry> entry,
             read_id_entry(reader_, storage::keys::id(identity_.id, document->header.epk,
                                                      storage::IdKind::kItem, id)));

@@ -49,7 +49,7 @@ Result<FeedPage> PartitionImpl::read_feed(const storage::View& view, const FeedR
             page.resume_after = last;
             return page;
         }
-        TRY(const json::DocumentView document, json::decode_document(cursor->value()));
+        TRY(const json::Document document, json::decode_document(cursor->value()));
         const json::DocumentHeader& header = document.header;
         if (!request.range.contains(header.epk) ||
             is_expired((*settings)->default_ttl, header.ts, header.own_ttl, now)) {
@@ -57,11 +57,11 @@ Result<FeedPage> PartitionImpl::read_feed(const storage::View& view, const FeedR
             last = key->docref.bytes();
             continue;
         }
-        if (!page.items.empty() && bytes + document.text.size() > request.bytes_max) {
+        if (!page.items.empty() && bytes + document.text_bytes() > request.bytes_max) {
             page.resume_after = last;
             return page;
         }
-        bytes += document.text.size();
+        bytes += document.text_bytes();
         last = key->docref.bytes();
         page.items.push_back({std::make_shared<const std::string>(cursor->value()), key->docref});
     }

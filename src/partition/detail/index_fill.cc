@@ -161,13 +161,11 @@ Result<ItemToFill> PartitionImpl::item_to_fill(Reader& reader, const SettingsSta
                                                std::string_view key, std::string_view value) {
     const auto decoded = storage::keys::decode_item(key);
     if (!decoded) return errors::internal("Stored data is damaged: a malformed key of an item.");
-    TRY(const json::DocumentView document, json::decode_document(value));
+    TRY(const json::Document document, json::decode_document(value));
     json::Arena arena;
-    TRY(const std::vector<json::Value> id, json::extract(document.text, {{"id"}}, arena));
-    if (!id[0].is_string()) return errors::internal("Stored data is damaged: an item has no id.");
+    TRY(const std::string_view id, document.id(arena));
     ItemToFill item;
-    item.id_key = storage::keys::id(identity_.id, document.header.epk, storage::IdKind::kItem,
-                                    id[0].as_string());
+    item.id_key = storage::keys::id(identity_.id, document.header.epk, storage::IdKind::kItem, id);
     TRY(const std::optional<IdEntry> entry, read_id_entry(reader, item.id_key));
     if (!entry || !(entry->docref == decoded->docref))
         return errors::internal("Stored data is damaged: an item has no id entry.");

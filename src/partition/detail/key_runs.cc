@@ -41,7 +41,7 @@ Result<std::vector<index::KeyRunPtr>> PartitionImpl::build_key_runs(
         // Keys share the first bytes of their hashes.
         if (document.header.epk != epk) continue;
         arena.clear();
-        TRY(const json::Value item, json::parse_selected(document.text, selection, arena));
+        TRY(const json::Value item, document.select(selection, arena));
         for (size_t i = 0; i < paths.size(); ++i)
             builders[i].add(value_at(item, members[i]), key->docref);
     }

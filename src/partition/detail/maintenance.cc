@@ -64,14 +64,12 @@ Result<std::vector<Removal>> PartitionImpl::expired_items(const SettingsStatePtr
             if (!bytes)
                 return errors::internal(
                     "Stored data is damaged: the TTL index names a missing item.");
-            TRY(const json::DocumentView document, json::decode_document(*bytes));
+            TRY(const json::Document document, json::decode_document(*bytes));
             json::Arena arena;
-            TRY(const std::vector<json::Value> id, json::extract(document.text, {{"id"}}, arena));
-            if (!id[0].is_string())
-                return errors::internal("Stored data is damaged: an item has no id.");
+            TRY(const std::string_view id, document.id(arena));
             Removal removal;
             removal.epk = document.header.epk;
-            removal.id = id[0].as_string();
+            removal.id = id;
             removal.id_key =
                 storage::keys::id(identity_.id, removal.epk, storage::IdKind::kItem, removal.id);
             TRY(const std::optional<IdEntry> entry, read_id_entry(reader, removal.id_key));

@@ -155,7 +155,7 @@ Status MoveImpl::find_strays() {
             const std::string begin = storage::keys::partition(source->identity().id) + border;
             const auto cursor = view_->scan(Family::kItems, begin, prefix_successor(begin));
             for (; cursor->valid(); cursor->next()) {
-                TRY(const json::DocumentView document, json::decode_document(cursor->value()));
+                TRY(const json::Document document, json::decode_document(cursor->value()));
                 const std::string_view docref = cursor->key().substr(kPartitionBytes);
                 if (target_of(document.header.epk) != target_of_docref(docref))
                     strays_.emplace(docref);
@@ -180,7 +180,7 @@ Status MoveImpl::copy_index(Lane& lane) {
 
 Status MoveImpl::copy_data(Lane& lane) {
     const auto by_epk = [&](std::string_view, std::string_view value) -> Result<size_t> {
-        TRY(const json::DocumentView document, json::decode_document(value));
+        TRY(const json::Document document, json::decode_document(value));
         return target_of(document.header.epk);
     };
     TRY_STATUS(lane.copy(

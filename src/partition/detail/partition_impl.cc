@@ -175,7 +175,7 @@ OperationResult PartitionImpl::found(const StoredItem& item, std::string_view if
     if (ttl && is_expired(ttl, header.ts, header.own_ttl, deps_.clock.wall_seconds()))
         return failed_read(Status(errors::not_found()));
     result.etag = json::etag_text(header.etag_nonce, header.lsn);
-    result.work.new_bytes = view->text.size();
+    result.work.new_bytes = view->text_bytes();
     if (if_none_match == "*" || if_none_match == result.etag) {
         result.not_modified = true;
         return result;
@@ -253,17 +253,14 @@ OperationResult PartitionImpl::read_through(Reader& reader, const ItemCache::Key
 
 void PartitionImpl::offer_version(const storage::View& view, const storage::Docref& docref,
                                   std::string_view document) const {
-    static const json::Selection kId(std::vector<json::MemberPath>{{"id"}});
     if (document.size() > ItemCache::kItemBytesMax || !deps_.cache.wants(identity_.id, docref))
         return;
     const auto decoded = json::decode_document(document);
     if (!decoded.ok()) return;
     json::Arena arena;
-    const auto item = json::parse_selected(decoded->text, kId, arena);
-    if (!item.ok()) return;
-    const json::Value id = item->member("id");
-    if (!id.is_string()) return;
-    deps_.cache.insert_if({identity_.id, decoded->header.epk, id.as_string()}, view.commit_number(),
+    const auto id = decoded->id(arena);
+    if (!id.ok()) return;
+    deps_.cache.insert_if({identity_.id, decoded->header.epk, *id}, view.commit_number(),
                           {std::make_shared<const std::string>(document), docref});
 }
 

@@ -4,6 +4,7 @@
 #include "json/document.h"
 #include "json/parse.h"
 #include "json/patch.h"
+#include "json/typed_text.h"
 #include "json/write.h"
 #include "partition/detail/partition_impl.h"
 #include "partition/expiry.h"
@@ -49,11 +50,13 @@ void TransactionPlan::parse() {
 void TransactionPlan::parse_operation(size_t index) {
     ItemOperation& operation = transaction_.operations[index];
     if (!has_body(operation.kind)) return;
-    std::string id;
+    std::string id = operation.id;
     auto version = version_of_body(settings_, operation.body,
                                    {.epk = transaction_.epk,
                                     .check_key = transaction_.check_body_key,
-                                    .directive = operation.directive},
+                                    .directive = operation.directive,
+                                    .own_ttl = operation.own_ttl,
+                                    .client_time = operation.client_time},
                                    id);
     if (!version.ok()) {
         body_errors_[index] = std::move(version).take_status();
@@ -280,20 +283,22 @@ Status TransactionPlan::run_patch(size_t index, Slot& slot) {
         TRY(const bool met, program.condition(item));
         if (!met) return Status(errors::patch_condition_failed());
     }
-    TRY(const json::DocumentView document, json::decode_document(*old.document));
-    json::ParseOptions options;
-    options.refuse_duplicate_names = false;
-    TRY(const json::Value item, json::parse(document.text, arena, options));
+    TRY(const json::Document document, json::decode_document(*old.document));
+    TRY(const json::Value item, document.value(arena));
+    const json::DialectRules& rules = json::rules((*settings_)->dialect());
     TRY(const json::Value patched,
-        json::apply_patch(item, program.patch, (*settings_)->key.member_paths, arena));
-    const std::string text = json::to_text(patched);
+        json::apply_patch(item, program.patch, (*settings_)->key.member_paths, arena, rules));
+    std::string text;
+    json::write_stored(text, patched, rules);
     const IndexingDirective directive =
         operation.directive == IndexingDirective::kDefault ? old.directive : operation.directive;
-    std::string id;
+    std::string id = slot.id;
     TRY(bodies_[index], version_of_body(settings_, text,
                                         {.epk = transaction_.epk,
                                          .check_key = transaction_.check_body_key,
-                                         .directive = directive},
+                                         .directive = directive,
+                                         .own_ttl = old.own_ttl,
+                                         .client_time = operation.client_time},
                                         id));
     if (id != slot.id)
         return Status(errors::bad_request("A patch cannot change the id of an item."));

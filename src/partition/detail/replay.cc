@@ -58,7 +58,7 @@ Status PartitionImpl::replay_index(storage::Lsn covered) {
     Count totals;
     std::map<std::string, Count> logical;
     const auto count = [&](const ItemVersion& version, int64_t sign) -> Status {
-        TRY(const json::DocumentView document, json::decode_document(*version.document));
+        TRY(const json::Document document, json::decode_document(*version.document));
         const auto bytes = static_cast<int64_t>(version.text_bytes);
         for (Count* sum : {&totals, &logical[std::string(document.header.epk)]}) {
             sum->items += sign;

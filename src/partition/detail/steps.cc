@@ -49,10 +49,8 @@ public:
         TRY(const auto document, json::decode_document(*bytes));
         if (document.header.epk != plan_->transaction().epk) return errors::not_found();
         json::Arena arena;
-        TRY(const auto values, json::extract(document.text, {{"id"}}, arena));
-        if (!values[0].is_string())
-            return errors::internal("A stored item has no id; run 'orrery check'.");
-        return std::string(values[0].as_string());
+        TRY(const std::string_view id, document.id(arena));
+        return std::string(id);
     }
 
     uint64_t bytes_written() const override { return bytes_written_; }

@@ -89,30 +89,47 @@ std::string ItemVersion::etag() const {
 Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::string_view body,
                                        const BodyRules& rules, std::string& id) {
     const ContainerSettings& settings = **state;
+    const bool beside = !json::rules(settings.dialect()).reserves_members;
+    if (beside && id.empty()) return errors::missing_property("id");
     json::ItemRules item_rules;
+    item_rules.dialect = settings.dialect();
     if (rules.check_key) item_rules.partition_key_paths = &settings.key.member_paths;
     const bool indexed = state->indexed(rules.directive);
     index::TermCollector* collector = indexed ? &collector_for(state) : nullptr;
     TRY(json::IncomingItem item, json::read_item(body, item_rules, collector));
-    if (indexed) TRY_STATUS(collector->add_computed(item.text));
     if (rules.check_key) {
         TRY(const std::string epk, effective_partition_key(settings.key, item.partition_key));
         if (epk != rules.epk) return errors::partition_key_mismatch();
     }
     auto version = std::make_shared<ItemVersion>();
-    TRY(version->own_ttl, own_ttl_of(item.ttl, settings.default_ttl));
+    if (beside) {
+        version->own_ttl = rules.own_ttl;
+    } else {
+        TRY(version->own_ttl, own_ttl_of(item.ttl, settings.default_ttl));
+    }
     version->etag_nonce = random_u64();
     version->directive = rules.directive;
     version->indexed = indexed;
     version->text_bytes = item.text.size();
-    version->terms = indexed ? collector->take() : state->unindexed;
-    TRY(version->unique_names, unique_key_names(settings.unique_keys, item.text));
-    const json::DocumentHeader header{
-        .etag_nonce = version->etag_nonce, .own_ttl = version->own_ttl, .epk = rules.epk};
+    json::DocumentHeader header;
+    header.etag_nonce = version->etag_nonce;
+    header.own_ttl = version->own_ttl;
+    header.epk = rules.epk;
+    header.dialect = settings.dialect();
+    header.client_time = rules.client_time;
+    if (beside) header.id = id;
     auto document = std::make_shared<std::string>(json::encode_document(header, item.text));
+    TRY(const json::Document written, json::decode_document(*document));
+    if (indexed) {
+        TRY_STATUS(collector->add_computed(written));
+        version->terms = collector->take();
+    } else {
+        version->terms = state->unindexed;
+    }
+    TRY(version->unique_names, unique_key_names(settings.unique_keys, written));
     version->unstamped = document.get();
     version->document = std::move(document);
-    id = std::move(item.id);
+    if (!beside) id = std::move(item.id);
     return version;
 }
 
@@ -120,7 +137,7 @@ Result<ItemVersionPtr> version_of_document(const SettingsStatePtr& state,
                                            std::shared_ptr<const std::string> document,
                                            const storage::Docref& docref,
                                            IndexingDirective directive, bool with_terms) {
-    TRY(const json::DocumentView view, json::decode_document(*document));
+    TRY(const json::Document view, json::decode_document(*document));
     auto version = std::make_shared<ItemVersion>();
     version->docref = docref;
     version->lsn = view.header.lsn;
@@ -129,21 +146,21 @@ Result<ItemVersionPtr> version_of_document(const SettingsStatePtr& state,
     version->own_ttl = view.header.own_ttl;
     version->directive = directive;
     version->indexed = state->indexed(directive);
-    version->text_bytes = view.text.size();
+    version->text_bytes = view.text_bytes();
     version->document = std::move(document);
     if (with_terms) TRY_STATUS(add_terms(state, *version));
     return version;
 }
 
 Status add_terms(const SettingsStatePtr& state, ItemVersion& version) {
-    TRY(const json::DocumentView view, json::decode_document(*version.document));
+    TRY(const json::Document view, json::decode_document(*version.document));
     const auto collect = [&](bool indexed, const index::TermSet& unindexed, size_t policy,
                              index::TermSet& out) -> Status {
         out = unindexed;
         if (!indexed) return {};
         index::TermCollector& collector = collector_for(state, policy);
-        TRY_STATUS(json::walk_item(view.text, collector));
-        TRY_STATUS(collector.add_computed(view.text));
+        TRY_STATUS(view.walk(collector));
+        TRY_STATUS(collector.add_computed(view));
         out = collector.take();
         return {};
     };
@@ -154,7 +171,7 @@ Status add_terms(const SettingsStatePtr& state, ItemVersion& version) {
         TRY_STATUS(
             collect(indexed, state->previous_unindexed[i], i + 1, version.previous_terms[i]));
     }
-    TRY(version.unique_names, unique_key_names((*state)->unique_keys, view.text));
+    TRY(version.unique_names, unique_key_names((*state)->unique_keys, view));
     return {};
 }
 
@@ -251,7 +268,7 @@ Result<ItemVersionPtr> read_version(Reader& reader, const SettingsStatePtr& stat
 
 Result<json::Value> client_view(const ContainerSettings& settings, const ItemVersion& version,
                                 json::Arena& arena) {
-    TRY(const json::DocumentView document, json::decode_document(*version.document));
+    TRY(const json::Document document, json::decode_document(*version.document));
     std::string text;
     ItemWriter(settings).append(text, document, version.docref);
     json::ParseOptions options;

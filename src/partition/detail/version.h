@@ -67,11 +67,13 @@ struct ItemVersion {
 using ItemVersionPtr = std::shared_ptr<ItemVersion>;
 
 /// A version from the body of a request: validated, key checked, terms collected. `id` receives the
-/// body's id.
+/// body's id; where the dialect keeps ids beside items, it is the item's core id already.
 struct BodyRules {
     std::string_view epk;
     bool check_key = true;
     IndexingDirective directive = IndexingDirective::kDefault;
+    int32_t own_ttl = 0;  ///< where the dialect keeps it beside items
+    std::optional<int64_t> client_time = {};
 };
 Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::string_view body,
                                        const BodyRules& rules, std::string& id);

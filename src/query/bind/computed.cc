@@ -55,9 +55,9 @@ public:
         selection_ = json::Selection(paths);
     }
 
-    Status evaluate(std::string_view text, std::span<const size_t> wanted, json::Arena& arena,
-                    std::vector<Value>& values) const override {
-        TRY(const Value item, json::parse_selected(text, selection_, arena));
+    Status evaluate(const json::Document& document, std::span<const size_t> wanted,
+                    json::Arena& arena, std::vector<Value>& values) const override {
+        TRY(const Value item, document.select(selection_, arena));
         for (const size_t i : wanted) {
             const CompiledQuery& query = *compiled_[i].query;
             Evaluation evaluation(query, compiled_[i].parameters);

@@ -222,7 +222,7 @@ Status Blocking::feed(BlockingPass& pass, const Segment& segment, const Candidat
         ++work.index_entries;
     } else {
         ++page_.answer.retrieved_items;
-        page_.answer.retrieved_bytes += item.document().text.size();
+        page_.answer.retrieved_bytes += item.document().text_bytes();
         ++work.loaded_items;
     }
     const uint64_t tuples = pass.run.tuples();

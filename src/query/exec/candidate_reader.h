@@ -17,7 +17,7 @@ struct Candidate {
     std::string term;  ///< kTerms only
     bool certain = false;
     std::string_view document;   ///< until the reader goes on …
-    json::DocumentView decoded;  ///< … and what it says
+    json::Document decoded;  ///< … and what it says
 };
 
 /// Reads the items of a segment in the order of its access, a batch at a time. Skips what does not

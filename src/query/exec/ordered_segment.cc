@@ -48,10 +48,10 @@ bool OrderedSegment::after_position(const Placed& item) const {
 }
 
 /// Whether the index-served part of the filter holds; the item is silent if the rest does not.
-Result<bool> OrderedSegment::matches(const json::DocumentView& document, Placed& placed) {
+Result<bool> OrderedSegment::matches(const json::Document& document, Placed& placed) {
     TRY_STATUS(rows_.load(document, placed.docref));
     ++page_.flow.tested;
-    placed.bytes = document.text.size();
+    placed.bytes = document.text_bytes();
     TRY(const bool served, rows_.passes_served());
     if (!served) return false;
     TRY(const RowMaker::Tuples tuples, rows_.make_rows());

@@ -121,7 +121,7 @@ private:
     bool may_keep(size_t document_bytes) const;
     Status hold(const Placed& placed);
     void let_go(const Placed& placed);
-    Result<bool> matches(const json::DocumentView& document, Placed& placed);
+    Result<bool> matches(const json::Document& document, Placed& placed);
     bool after_position(const Placed& item) const;
 
     enum class Stage : uint8_t { kUndefined, kWalk, kEnd };

@@ -219,7 +219,7 @@ Status OrderedSegment::keep_matching(std::span<Placed> candidates) {
         if (!after_position(placed)) continue;
         ++report_.loaded;
         if (placed.certain) {
-            placed.bytes = document.text.size();
+            placed.bytes = document.text_bytes();
             placed.row_count = 1;
             ++page_.flow.tested;
         } else {

@@ -43,7 +43,7 @@ void Page::add_text(std::string_view row) {
 Result<Taken> Page::take(const FoundItem& item, uint64_t& rows_done) {
     const size_t row_bytes = least_row_bytes(item.stored_bytes);
     if (full(row_bytes)) return Taken::kPageFull;
-    const json::DocumentView& document = item.document;
+    const json::Document& document = item.document;
     RowMaker::Tuples tuples{1, 1, 1};
     RowMaker& maker = rows_of(item.source);
     if (item.known == Known::kPerhaps || !plan.copies_items()) {
@@ -66,7 +66,7 @@ Result<Taken> Page::take(const FoundItem& item, uint64_t& rows_done) {
     if (rows_done == 0 && item.known != Known::kMatched) {
         ++answer.retrieved_items;
         if (tuples.passed > 0 || item.known == Known::kCertain) ++answer.matched_items;
-        answer.retrieved_bytes += document.text.size();
+        answer.retrieved_bytes += document.text_bytes();
         PartitionWork& work = work_of(item.source);
         ++work.loaded_items;
         if (tuples.rows > 1) work.join_tuples += tuples.rows - 1;
@@ -81,7 +81,7 @@ Result<Taken> Page::take(const FoundItem& item, uint64_t& rows_done) {
         size_t bytes = 0;
         if (plan.shows_items) {
             bytes = scope.rows.add_item({document, item.docref, *plan.of(item.source).settings});
-            answer.returned_bytes += document.text.size();
+            answer.returned_bytes += document.text_bytes();
         } else {
             bytes = maker.show(i, scope.rows);
             answer.returned_bytes += bytes;

@@ -65,7 +65,7 @@ enum class Known : uint8_t {
 
 /// An item that a source found. Valid until the source goes on.
 struct FoundItem {
-    json::DocumentView document;
+    json::Document document;
     size_t stored_bytes = 0;
     storage::Docref docref;
     Known known = Known::kPerhaps;

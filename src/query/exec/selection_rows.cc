@@ -51,7 +51,7 @@ public:
     SelectionRows(const Selection& selection, const IndexPlan& index)
         : selection_(selection), index_(index) {}
 
-    Status load(const json::DocumentView& document, const storage::Docref&) override {
+    Status load(const json::Document& document, const storage::Docref&) override {
         document_ = document;
         parsed_ = false;
         return {};
@@ -96,7 +96,7 @@ private:
     Status parse() {
         if (parsed_) return {};
         arena_.clear();
-        TRY(value_, json::parse(document_.text, arena_));
+        TRY(value_, document_.value(arena_));
         parsed_ = true;
         return {};
     }
@@ -104,7 +104,7 @@ private:
     const Selection& selection_;
     const IndexPlan& index_;
     json::Arena arena_;
-    json::DocumentView document_;
+    json::Document document_;
     Value value_;
     bool parsed_ = false;
 };

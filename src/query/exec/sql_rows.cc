@@ -102,12 +102,12 @@ SqlRows::SqlRows(const CompiledQuery& query, const Parameters& parameters, const
     }
 }
 
-Status SqlRows::load(const json::DocumentView& document, const storage::Docref& docref) {
+Status SqlRows::load(const json::Document& document, const storage::Docref& docref) {
     document_ = document;
     arena_.clear();
     const ItemNeeds& needs = query_.needs();
     if (!needs.whole && !needs.system) {
-        TRY(value_, json::parse_selected(document.text, query_.selection(), arena_));
+        TRY(value_, document.select(query_.selection(), arena_));
         return {};
     }
     if (!writer_) writer_.emplace(*index_.settings);
@@ -119,7 +119,7 @@ Status SqlRows::load(const json::DocumentView& document, const storage::Docref& 
         {"_attachments", Value::string("attachments/")},
         {"_ts", Value::integer(system.ts)},
     };
-    TRY(value_, json::parse_selected(document.text, query_.selection(), arena_, members));
+    TRY(value_, document.select(query_.selection(), arena_, members));
     return {};
 }
 

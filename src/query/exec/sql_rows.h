@@ -20,7 +20,7 @@ public:
     SqlRows(const CompiledQuery& query, const Parameters& parameters, const IndexPlan& index,
             const std::function<bool()>& cancelled);
 
-    Status load(const json::DocumentView& document, const storage::Docref& docref) override;
+    Status load(const json::Document& document, const storage::Docref& docref) override;
     Result<bool> passes_served() override;
     Result<Tuples> make_rows() override;
     size_t show(size_t row, RowSink& sink) override;
@@ -29,7 +29,7 @@ public:
     /// The item that was loaded.
     const json::Value& value() const { return value_; }
     json::Arena& arena() { return arena_; }
-    const json::DocumentView& document() const { return document_; }
+    const json::Document& document() const { return document_; }
 
 private:
     void begin();
@@ -44,7 +44,7 @@ private:
     std::vector<const Condition*> conditions_;
     json::Arena arena_;
     json::Value value_;
-    json::DocumentView document_;
+    json::Document document_;
     std::vector<json::Value> rows_;
     std::optional<partition::ItemWriter> writer_;  ///< of system properties
 };

@@ -78,7 +78,7 @@ class RowMaker {
 public:
     virtual ~RowMaker() = default;
     /// Takes an item in hand; all other calls are about it. Its bytes outlive them.
-    virtual Status load(const json::DocumentView& document, const storage::Docref& docref) = 0;
+    virtual Status load(const json::Document& document, const storage::Docref& docref) = 0;
     /// Whether what the filter's conditions say holds.
     virtual Result<bool> passes_served() = 0;
     struct Tuples {

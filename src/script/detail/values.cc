@@ -97,6 +97,8 @@ bool to_js(JSContext* cx, const json::Value& value, JS::MutableHandleValue out) 
         }
         case json::Type::kObject:
             return object_to_js(cx, value, out);
+        case json::Type::kExtended:
+            break;  // scripts are of the dialect nosql
     }
     out.setUndefined();
     return true;
