@@ -41,7 +41,7 @@ public:
     void send(std::string message, MessageKind kind = MessageKind::kBinary) const;
     /// The client has shown who it is: from now on its messages may be this large, and it may stay.
     void trust(size_t message_bytes_max) const;
-    /// Ends the connection after what was sent before.
+    /// Ends the connection after what was sent before; no further message is taken.
     void close() const;
     /// True once the client has left, or has sent its last byte a while ago and may have left; long
     /// work should stop.

@@ -146,8 +146,7 @@ TEST(Frames, HandlerEndsTheConnectionBehindItsAnswer) {
     ASSERT_TRUE(client.send(make_frame(1, 'e', "a") + make_frame(2, 'c') + make_frame(3, 'e')));
     EXPECT_EQ(next_frame(client).second, "ea");
     EXPECT_EQ(next_frame(client).second, "c");
-    while (client.receive()) {  // the third may or may not be answered
-    }
+    EXPECT_TRUE(client.at_end());
     TestClient thrown(server->port());
     ASSERT_TRUE(thrown.send(make_frame(1, 't')));
     EXPECT_TRUE(thrown.at_end());

@@ -37,7 +37,7 @@ void Channel::advance() {
 
 /// Until more is needed, a limit is reached or the connection ends.
 void Channel::take_messages() {
-    while (stage_ == Stage::kServing) {
+    while (stage_ == Stage::kServing && !close_asked_) {
         if (unsent_bytes_ > limits_.output_pause_bytes || !room_for_requests()) return pause();
         switch (take_message()) {
             case Taken::kMessage:
@@ -134,10 +134,7 @@ void Channel::trust(size_t message_bytes_max) {
 }
 
 void Channel::close_soon() {
-    {
-        const std::lock_guard lock(mutex_);
-        close_asked_ = true;
-    }
+    close_asked_ = true;
     stream_.loop().wake(stream_.shared_from_this());
 }
 
@@ -180,6 +177,7 @@ void Channel::flush() {
         waits_for_requests_ = true;
         if (under_way_ == 0) end(stream_.loop().stopping() ? Ending::kStopped : Ending::kClosed);
     }
+    if (close_asked_ && stage_ != Stage::kEnding) end(Ending::kClosed);
     if (!collect_outbox()) return stream_.close();
     if (stream_.takes_output()) hand_over();
     if (stage_ == Stage::kEnding && pending_.empty() && !stream_.sending()) stream_.linger();
@@ -187,12 +185,6 @@ void Channel::flush() {
 
 /// False when the client has left too much unread.
 bool Channel::collect_outbox() {
-    bool close_asked;
-    {
-        const std::lock_guard lock(mutex_);
-        close_asked = close_asked_;
-    }
-    if (close_asked && stage_ != Stage::kEnding) end(Ending::kClosed);
     const std::lock_guard lock(mutex_);
     woken_ = false;
     if (overflowed_) return false;

@@ -100,6 +100,7 @@ private:
     // Any thread.
     std::atomic<size_t> message_bytes_max_;
     std::atomic<bool> trusted_{false};
+    std::atomic<bool> close_asked_{false};
     std::atomic<size_t> under_way_{0};
     /// Pairs in advance() and end_request(): either the loop sees the end of a request, or who ends
     /// it sees the loop waiting.
@@ -109,7 +110,6 @@ private:
     std::vector<std::string> outbox_;  ///< guarded by mutex_
     bool woken_ = false;               ///< guarded by mutex_; flush() will come
     bool overflowed_ = false;          ///< guarded by mutex_
-    bool close_asked_ = false;         ///< guarded by mutex_
     bool ended_ = false;               ///< guarded by mutex_; nothing is accepted any more
 };
 
