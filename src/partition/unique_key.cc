@@ -71,11 +71,11 @@ void append_value(std::string& out, const json::Value& value) {
     }
 }
 
-std::string name_of(size_t ordinal, const json::Value* values, size_t count) {
+std::string name_of(uint32_t number, const json::Value* values, size_t count) {
     std::string encoded;
     for (size_t i = 0; i < count; ++i) append_value(encoded, values[i]);
     std::string name;
-    append_varint(name, ordinal);
+    append_varint(name, number);
     if (encoded.size() <= kVerbatimBytesMax) {
         name.push_back(0);
         name.append(encoded);
@@ -90,22 +90,30 @@ std::string name_of(size_t ordinal, const json::Value* values, size_t count) {
 
 }  // namespace
 
-std::string unique_key_name(size_t ordinal, const std::vector<json::Value>& values) {
-    return name_of(ordinal, values.data(), values.size());
+std::string unique_key_name(uint32_t number, const std::vector<json::Value>& values) {
+    return name_of(number, values.data(), values.size());
 }
 
-Result<std::vector<std::string>> unique_key_names(const UniqueKeys& unique_keys,
+std::optional<uint32_t> unique_key_number(std::string_view name) {
+    ByteReader reader(name);
+    const uint64_t number = reader.varint();
+    if (!reader.ok() || number > UINT32_MAX) return std::nullopt;
+    return static_cast<uint32_t>(number);
+}
+
+Result<std::vector<std::string>> unique_key_names(const std::vector<UniqueKey>& unique_keys,
                                                   std::string_view text) {
     std::vector<std::string> names;
     if (unique_keys.empty()) return names;
     std::vector<json::MemberPath> paths;
-    for (const auto& key : unique_keys) paths.insert(paths.end(), key.begin(), key.end());
+    for (const UniqueKey& key : unique_keys)
+        paths.insert(paths.end(), key.paths.begin(), key.paths.end());
     json::Arena arena;
     TRY(const std::vector<json::Value> values, json::extract(text, paths, arena));
     size_t at = 0;
-    for (size_t i = 0; i < unique_keys.size(); ++i) {
-        names.push_back(name_of(i, values.data() + at, unique_keys[i].size()));
-        at += unique_keys[i].size();
+    for (const UniqueKey& key : unique_keys) {
+        names.push_back(name_of(key.number, values.data() + at, key.paths.size()));
+        at += key.paths.size();
     }
     return names;
 }

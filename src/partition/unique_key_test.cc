@@ -8,9 +8,9 @@
 namespace orrery::partition {
 namespace {
 
-std::string name(std::string_view json_text, size_t ordinal = 0) {
+std::string name(std::string_view json_text, uint32_t number = 0) {
     json::Arena arena;
-    return unique_key_name(ordinal, {json::parse(json_text, arena).value()});
+    return unique_key_name(number, {json::parse(json_text, arena).value()});
 }
 
 TEST(UniqueKey, EqualValuesHaveEqualNames) {
@@ -50,11 +50,21 @@ TEST(UniqueKey, GoldenBytes) {
 }
 
 TEST(UniqueKey, NamesOfAnItem) {
-    const UniqueKeys keys = {{{"email"}}, {{"a", "b"}, {"c"}}};
+    const std::vector<UniqueKey> keys = {{0, {{"email"}}}, {1, {{"a", "b"}, {"c"}}}};
     const auto names = unique_key_names(keys, R"({"id":"1","email":"e","a":{"b":2}})").value();
     ASSERT_EQ(names.size(), 2U);
     EXPECT_EQ(names[0], unique_key_name(0, {json::Value::string("e")}));
     EXPECT_EQ(names[1], unique_key_name(1, {json::Value::integer(2), json::Value::null()}));
+}
+
+TEST(UniqueKey, NumbersNeedNoOrder) {
+    const std::vector<UniqueKey> keys = {{300, {{"a"}}}, {2, {{"a"}}}};
+    const auto names = unique_key_names(keys, R"({"id":"1","a":1})").value();
+    EXPECT_EQ(names[0], unique_key_name(300, {json::Value::integer(1)}));
+    EXPECT_EQ(names[1], unique_key_name(2, {json::Value::integer(1)}));
+    EXPECT_EQ(unique_key_number(names[0]), 300U);
+    EXPECT_EQ(unique_key_number(names[1]), 2U);
+    EXPECT_EQ(unique_key_number(""), std::nullopt);
 }
 
 }  // namespace
