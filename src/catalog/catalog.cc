@@ -28,18 +28,22 @@ std::optional<uint64_t> parse_continuation(std::string_view text) {
     return number;
 }
 
+/// `get`: the resource of a node; null: it is not seen.
 template <typename T, typename Node, typename Get>
-Page<T> page_of(const Children<Node>& children, const PageRequest& request, Get get) {
-    Page<T> page;
+ListingPage<T> page_of(const Children<Node>& children, const ListingRequest& request, Get get) {
+    ListingPage<T> page;
     const uint32_t items_max = std::max<uint32_t>(request.items_max, 1);
     auto it = children.nodes().begin();
     if (const auto after = parse_continuation(request.continuation))
         it = children.nodes().upper_bound(*after);
     uint64_t last = 0;
     for (; it != children.nodes().end() && page.items.size() < items_max; ++it) {
+        T item = get(it->second);
+        if (item == nullptr) continue;
         last = it->first;
-        page.items.push_back(get(it->second));
+        page.items.push_back(std::move(item));
     }
+    while (it != children.nodes().end() && get(it->second) == nullptr) ++it;
     if (it != children.nodes().end()) page.continuation = continuation_after(last);
     return page;
 }
@@ -59,11 +63,12 @@ DatabasePtr CatalogImpl::find_database(std::string_view name_or_rid) const {
     return node == nullptr ? nullptr : node->database;
 }
 
-ContainerPtr CatalogImpl::find_container(std::string_view database,
-                                         std::string_view container) const {
+ContainerPtr CatalogImpl::find_container(std::string_view database, std::string_view container,
+                                         Dialects dialects) const {
     std::shared_lock lock(mutex_);
     const ContainerNode* node = state_.container(database, container);
-    return node == nullptr ? nullptr : node->container;
+    if (node == nullptr || !dialects.contains(node->container->definition->dialect)) return nullptr;
+    return node->container;
 }
 
 UserPtr CatalogImpl::find_user(std::string_view database, std::string_view user) const {
@@ -94,29 +99,34 @@ OfferPtr CatalogImpl::offer_of(std::string_view resource_rid) const {
     return state_.offer_of(resource_rid);
 }
 
-Page<DatabasePtr> CatalogImpl::list_databases(const PageRequest& page) const {
+ListingPage<DatabasePtr> CatalogImpl::list_databases(const ListingRequest& page) const {
     std::shared_lock lock(mutex_);
     return page_of<DatabasePtr>(state_.databases, page,
                                 [](const DatabaseNode& node) { return node.database; });
 }
 
-Page<ContainerPtr> CatalogImpl::list_containers(const Database& database,
-                                                const PageRequest& page) const {
+ListingPage<ContainerPtr> CatalogImpl::list_containers(const Database& database,
+                                                       const ListingRequest& page,
+                                                       Dialects dialects) const {
     std::shared_lock lock(mutex_);
     const DatabaseNode* node = state_.databases.find_number(database.rid.number);
     if (node == nullptr) return {};
-    return page_of<ContainerPtr>(node->containers, page,
-                                 [](const ContainerNode& child) { return child.container; });
+    return page_of<ContainerPtr>(node->containers, page, [&](const ContainerNode& child) {
+        const bool seen = dialects.contains(child.container->definition->dialect);
+        return seen ? child.container : nullptr;
+    });
 }
 
-Page<UserPtr> CatalogImpl::list_users(const Database& database, const PageRequest& page) const {
+ListingPage<UserPtr> CatalogImpl::list_users(const Database& database,
+                                             const ListingRequest& page) const {
     std::shared_lock lock(mutex_);
     const DatabaseNode* node = state_.databases.find_number(database.rid.number);
     if (node == nullptr) return {};
     return page_of<UserPtr>(node->users, page, [](const UserNode& child) { return child.user; });
 }
 
-Page<PermissionPtr> CatalogImpl::list_permissions(const User& user, const PageRequest& page) const {
+ListingPage<PermissionPtr> CatalogImpl::list_permissions(const User& user,
+                                                         const ListingRequest& page) const {
     std::shared_lock lock(mutex_);
     const DatabaseNode* database = state_.databases.find_number(user.rid.database.number);
     const UserNode* node =
@@ -126,8 +136,8 @@ Page<PermissionPtr> CatalogImpl::list_permissions(const User& user, const PageRe
                                   [](const PermissionNode& child) { return child.permission; });
 }
 
-Page<ScriptPtr> CatalogImpl::list_scripts(const ContainerRid& container, ChildType type,
-                                          const PageRequest& page) const {
+ListingPage<ScriptPtr> CatalogImpl::list_scripts(const ContainerRid& container, ChildType type,
+                                                 const ListingRequest& page) const {
     std::shared_lock lock(mutex_);
     const DatabaseNode* database = state_.databases.find_number(container.database.number);
     if (database == nullptr) return {};
@@ -146,8 +156,8 @@ EncryptionKeyPtr CatalogImpl::find_encryption_key(std::string_view database,
     return node == nullptr ? nullptr : node->key;
 }
 
-Page<EncryptionKeyPtr> CatalogImpl::list_encryption_keys(const Database& database,
-                                                         const PageRequest& page) const {
+ListingPage<EncryptionKeyPtr> CatalogImpl::list_encryption_keys(const Database& database,
+                                                                const ListingRequest& page) const {
     std::shared_lock lock(mutex_);
     const DatabaseNode* node = state_.databases.find_number(database.rid.number);
     if (node == nullptr) return {};

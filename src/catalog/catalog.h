@@ -10,38 +10,30 @@
 #include "base/status.h"
 #include "base/worker_pool.h"
 #include "catalog/range_change.h"
+#include "catalog/requests.h"
 #include "catalog/resources.h"
 #include "catalog/throughput.h"
 #include "index/computed.h"
-#include "json/value.h"
 #include "partition/item_cache.h"
 #include "storage/store.h"
 
 namespace orrery::catalog {
-
-struct PageRequest {
-    std::string continuation;  ///< opaque, from an earlier page; empty: from the start
-    uint32_t items_max = 100;
-};
-template <typename T>
-struct Page {
-    std::vector<T> items;
-    std::string continuation;  ///< empty: no more
-};
 
 /// Code::kInvalidContinuation unless a listing made this continuation (or it is empty). The list
 /// functions take a text that fails this as the start.
 Status check_continuation(std::string_view continuation);
 
 /// A materialized view at one moment.
-struct ViewState {
+struct MaterializedViewState {
     ContainerPtr view;
     ContainerPtr source;
-    ViewProgress progress;  ///< as kept
+    MaterializedViewProgress progress;  ///< as kept
 };
 
-/// How far a view has read the log of a range of its source, or of those that it came from.
-storage::Lsn view_position(const ViewProgress& progress, const PartitionRange& range);
+/// How far a materialized view has read the log of a range of its source, or of those that it came
+/// from.
+storage::Lsn materialized_view_position(const MaterializedViewProgress& progress,
+                                        const PartitionRange& range);
 
 /// All resources of the account but items. Internally locked: look-ups take a shared lock and never
 /// touch the disk; changes are durable when they return (call them on a worker, they wait for the
@@ -66,8 +58,8 @@ public:
 
     /// By name, else by rid text; null if there is none.
     virtual DatabasePtr find_database(std::string_view name_or_rid) const = 0;
-    virtual ContainerPtr find_container(std::string_view database,
-                                        std::string_view container) const = 0;
+    virtual ContainerPtr find_container(std::string_view database, std::string_view container,
+                                        Dialects dialects = json::Dialect::kNosql) const = 0;
     virtual UserPtr find_user(std::string_view database, std::string_view user) const = 0;
     virtual PermissionPtr find_permission(std::string_view database, std::string_view user,
                                           std::string_view permission) const = 0;
@@ -79,36 +71,41 @@ public:
     /// By name, else by rid text.
     virtual ScriptPtr find_script(const ContainerRid& container, ChildType type,
                                   std::string_view script) const = 0;
-    virtual Page<ScriptPtr> list_scripts(const ContainerRid& container, ChildType type,
-                                         const PageRequest& page) const = 0;
+    virtual ListingPage<ScriptPtr> list_scripts(const ContainerRid& container, ChildType type,
+                                                const ListingRequest& page) const = 0;
 
-    virtual Page<DatabasePtr> list_databases(const PageRequest& page) const = 0;
-    virtual Page<ContainerPtr> list_containers(const Database& database,
-                                               const PageRequest& page) const = 0;
-    virtual Page<UserPtr> list_users(const Database& database, const PageRequest& page) const = 0;
-    virtual Page<PermissionPtr> list_permissions(const User& user,
-                                                 const PageRequest& page) const = 0;
-    virtual Page<EncryptionKeyPtr> list_encryption_keys(const Database& database,
-                                                        const PageRequest& page) const = 0;
+    virtual ListingPage<DatabasePtr> list_databases(const ListingRequest& page) const = 0;
+    virtual ListingPage<ContainerPtr> list_containers(
+        const Database& database, const ListingRequest& page,
+        Dialects dialects = json::Dialect::kNosql) const = 0;
+    virtual ListingPage<UserPtr> list_users(const Database& database,
+                                            const ListingRequest& page) const = 0;
+    virtual ListingPage<PermissionPtr> list_permissions(const User& user,
+                                                        const ListingRequest& page) const = 0;
+    virtual ListingPage<EncryptionKeyPtr> list_encryption_keys(
+        const Database& database, const ListingRequest& page) const = 0;
     virtual std::vector<OfferPtr> list_offers() const = 0;
     virtual std::vector<ContainerPtr> all_containers() const = 0;
 
-    // Changes. `body` is the parsed request body; every rule of the dossiers is checked here and
-    // refused with a message that names the property. if_match: etag without quotes, "*" or empty.
-    virtual Result<DatabasePtr> create_database(const json::Value& body,
-                                                const ThroughputRequest& throughput) = 0;
+    // Changes. What a request means is checked here and refused with a message that names the
+    // property; its form is the head's. if_match: etag without quotes, "*" or empty.
+    virtual Result<DatabasePtr> create_database(NewDatabase wanted) = 0;
     virtual Status delete_database(std::string_view database, std::string_view if_match) = 0;
 
-    /// `allow_missing_key`: a client that knows no partition keys creates a legacy fixed
-    /// container.
+    /// Code::kConflict for a name that is taken, Code::kSchemaExists if by a container of another
+    /// dialect.
     virtual Result<ContainerPtr> create_container(std::string_view database,
-                                                  const json::Value& body,
-                                                  const ThroughputRequest& throughput,
-                                                  bool allow_missing_key) = 0;
+                                                  NewContainer wanted) = 0;
     virtual Result<ContainerPtr> replace_container(std::string_view database,
                                                    std::string_view container,
-                                                   const json::Value& body,
+                                                   ContainerDefinition definition,
                                                    std::string_view if_match) = 0;
+    /// One more constraint, with a number that none had before. A bad request unless the container
+    /// is empty.
+    virtual Result<ContainerPtr> add_unique_key(const ContainerRid& container,
+                                                std::vector<std::string> paths) = 0;
+    virtual Result<ContainerPtr> drop_unique_key(const ContainerRid& container,
+                                                 uint32_t number) = 0;
     virtual Status delete_container(std::string_view database, std::string_view container,
                                     std::string_view if_match) = 0;
 
@@ -132,9 +129,10 @@ public:
     virtual Status clean_up() = 0;
 
     // Materialized views. Whoever fills them reads the sources' logs and keeps its place here.
-    virtual std::vector<ViewState> views() const = 0;
+    virtual std::vector<MaterializedViewState> materialized_views() const = 0;
     /// From here on the log's records up to these positions may go. Own thread.
-    virtual Status save_view_progress(const ContainerRid& view, const ViewProgress& progress) = 0;
+    virtual Status save_materialized_view_progress(const ContainerRid& view,
+                                                   const MaterializedViewProgress& progress) = 0;
 
     // A changed indexing policy is in force at once and carried out in the background.
 
@@ -164,56 +162,55 @@ public:
         PermissionPtr permission;
         bool created = false;
     };
-    virtual Result<UserChange> create_user(std::string_view database, const json::Value& body,
+    virtual Result<UserChange> create_user(std::string_view database, std::string id,
                                            Upsert upsert) = 0;
     virtual Result<UserPtr> replace_user(std::string_view database, std::string_view user,
-                                         const json::Value& body, std::string_view if_match) = 0;
+                                         std::string id, std::string_view if_match) = 0;
     virtual Status delete_user(std::string_view database, std::string_view user,
                                std::string_view if_match) = 0;
     virtual Result<PermissionChange> create_permission(std::string_view database,
-                                                       std::string_view user,
-                                                       const json::Value& body, Upsert upsert) = 0;
+                                                       std::string_view user, NewPermission wanted,
+                                                       Upsert upsert) = 0;
     virtual Result<PermissionPtr> replace_permission(std::string_view database,
                                                      std::string_view user,
                                                      std::string_view permission,
-                                                     const json::Value& body,
+                                                     NewPermission wanted,
                                                      std::string_view if_match) = 0;
     virtual Status delete_permission(std::string_view database, std::string_view user,
                                      std::string_view permission, std::string_view if_match) = 0;
 
-    // Scripts. Whether a body is JavaScript is checked by the caller.
     struct ScriptChange {
         ScriptPtr script;
         bool created = false;
     };
     virtual Result<ScriptChange> create_script(const ContainerRid& container, ChildType type,
-                                               const json::Value& body, Upsert upsert) = 0;
+                                               NewScript wanted, Upsert upsert) = 0;
     virtual Result<ScriptPtr> replace_script(const ContainerRid& container, ChildType type,
-                                             std::string_view script, const json::Value& body,
+                                             std::string_view script, NewScript wanted,
                                              std::string_view if_match) = 0;
     virtual Status delete_script(const ContainerRid& container, ChildType type,
                                  std::string_view script, std::string_view if_match) = 0;
 
     virtual Result<EncryptionKeyPtr> create_encryption_key(std::string_view database,
-                                                           const json::Value& body) = 0;
+                                                           NewEncryptionKey wanted) = 0;
     /// Another wrapping of the same key; its id stays.
     virtual Result<EncryptionKeyPtr> replace_encryption_key(std::string_view database,
                                                             std::string_view key,
-                                                            const json::Value& body,
+                                                            NewEncryptionKey wanted,
                                                             std::string_view if_match) = 0;
 
-    enum class Migrate : uint8_t { kNo, kToAutoscale, kToManual };
-    virtual Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body,
+    virtual Result<OfferPtr> replace_offer(std::string_view rid, const OfferChange& change,
                                            Migrate migrate, std::string_view if_match) = 0;
 
     /// kServerlessOffer for a serverless account, else ok: the account has offers.
     virtual Status check_offers() const = 0;
     virtual OfferState offer_state(const Offer& offer) const = 0;
-    /// Gives the container's physical partitions the throughputs of `body` (docs/compatibility.md),
-    /// or equal ones; the offer becomes their sum.
-    virtual Result<OfferPtr> redistribute(const Container& container, const json::Value& body) = 0;
+    /// Gives the container's physical partitions other throughputs, or equal ones; the offer
+    /// becomes their sum.
+    virtual Result<OfferPtr> redistribute(const Container& container,
+                                          const Redistribution& wanted) = 0;
     virtual Result<OfferPtr> set_throughput_buckets(const Container& container,
-                                                    const json::Value& body) = 0;
+                                                    const ThroughputBuckets& buckets) = 0;
     /// Autoscale: raises what storage has outgrown, and notes the highest throughput of the hour.
     /// Background, once a second.
     virtual Status watch_throughput() = 0;

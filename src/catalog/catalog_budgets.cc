@@ -6,7 +6,6 @@
 #include "base/errors.h"
 #include "base/throughput_errors.h"
 #include "catalog/catalog_impl.h"
-#include "catalog/names.h"
 #include "catalog/throughput.h"
 
 namespace orrery::catalog {
@@ -15,7 +14,6 @@ namespace {
 constexpr int64_t kKbPerGb = 1024 * 1024;
 constexpr int64_t kServerlessRu = 5'000;
 constexpr int64_t kSecondsPerHour = 3'600;
-constexpr size_t kRedistributedMax = 20;  ///< partitions as source, and as target
 constexpr int64_t kTargetRuMax = 20'000;
 constexpr size_t kRedistributionsPerMinute = 5;
 constexpr int64_t kMinuteUs = 60'000'000;
@@ -36,113 +34,18 @@ meter::PoolRates rates_of(const Offer* offer, int64_t units_per_us, bool burst) 
     return out;
 }
 
-/// A member that is misspelt would be left out without a word.
-Status know_all(const json::Value& object, std::initializer_list<std::string_view> known) {
-    if (!object.is_object()) return Status(errors::bad_request("An object was expected."));
-    for (const json::Member& member : object.members())
-        if (std::find(known.begin(), known.end(), member.name) == known.end())
-            return Status(
-                errors::bad_request(fmt::format("The member '{}' is unknown here.", member.name)));
-    return {};
-}
-
-/// What one call of the redistribution asks for, by number of the range.
-struct Redistribution {
-    bool equal = false;
-    std::map<uint32_t, int64_t> throughput;
-};
-
-Status read_partitions(const json::Value& list, std::string_view name, const RangeMap& map,
-                       Redistribution& out) {
-    if (is_absent(list)) return {};
-    const auto bad = [&](std::string_view what) {
-        return Status(errors::bad_request(fmt::format("'{}' must be {}.", name, what)));
-    };
-    if (!list.is_array()) return bad("an array of {\"id\":…,\"throughput\":…}");
-    if (list.elements().size() > kRedistributedMax)
-        return bad(fmt::format("a list of at most {} physical partitions", kRedistributedMax));
-    for (const json::Value& entry : list.elements()) {
-        TRY_STATUS(know_all(entry, {"id", "throughput"}));
-        const json::Value id = entry.member("id");
-        const auto ru = integral(entry.member("throughput"));
-        if (!id.is_string() || !ru) return bad("an array of {\"id\":…,\"throughput\":…}");
-        const PartitionRange* range = map.find(id.as_string());
-        if (range == nullptr)
+/// A bad request for ranges that the container does not have, and throughputs that none can have.
+Status check_redistribution(const Redistribution& wanted, const RangeMap& map) {
+    for (const auto& [number, ru] : wanted.throughput) {
+        if (map.find(std::to_string(number)) == nullptr)
             return Status(errors::bad_request(
-                fmt::format("'{}' names no physical partition of the container.", id.as_string())));
-        if (*ru < 1 || *ru > kTargetRuMax)
+                fmt::format("'{}' names no physical partition of the container.", number)));
+        if (ru < 1 || ru > kTargetRuMax)
             return Status(errors::bad_request(fmt::format(
                 "A physical partition's throughput must be between 1 and {} RU/s; {} is not.",
-                kTargetRuMax, *ru)));
-        if (!out.throughput.emplace(range->number, *ru).second)
-            return Status(errors::bad_request(
-                fmt::format("The physical partition '{}' is named twice.", id.as_string())));
+                kTargetRuMax, ru)));
     }
     return {};
-}
-
-Result<Redistribution> read_redistribution(const json::Value& body, const RangeMap& map) {
-    const json::Value nested = body.member("properties").member("resource");
-    const json::Value content = nested.is_object() ? nested : body;
-    if (!content.is_object()) return errors::bad_request("The request body must be an object.");
-    Redistribution out;
-    const json::Value policy = content.member("throughputPolicy");
-    constexpr std::string_view kLists[] = {"sourcePhysicalPartitionThroughputInfo",
-                                           "targetPhysicalPartitionThroughputInfo"};
-    TRY_STATUS(know_all(content, {"throughputPolicy", kLists[0], kLists[1]}));
-    if (policy.is_string() && policy.as_string() == "equal") {
-        for (const std::string_view name : kLists)
-            if (const json::Value list = content.member(name);
-                !is_absent(list) && !(list.is_array() && list.elements().empty()))
-                return errors::bad_request(
-                    fmt::format("'throughputPolicy':'equal' takes no '{}'.", name));
-        out.equal = true;
-        return out;
-    }
-    if (!is_absent(policy) && !(policy.is_string() && policy.as_string() == "custom"))
-        return errors::bad_request("'throughputPolicy' must be 'custom' or 'equal'.");
-    for (const std::string_view name : kLists)
-        TRY_STATUS(read_partitions(content.member(name), name, map, out));
-    if (out.throughput.empty())
-        return errors::bad_request(
-            "Name physical partitions in 'targetPhysicalPartitionThroughputInfo' and "
-            "'sourcePhysicalPartitionThroughputInfo', or send 'throughputPolicy':'equal'.");
-    return out;
-}
-
-Result<ThroughputBuckets> read_buckets(const json::Value& body) {
-    const json::Value list = body.member("throughputBuckets");
-    if (!list.is_array())
-        return errors::bad_request(
-            R"(The body must be {"throughputBuckets":[{"id":1,"maxThroughputPercentage":20}]}.)");
-    TRY_STATUS(know_all(body, {"throughputBuckets"}));
-    ThroughputBuckets out;
-    for (const json::Value& entry : list.elements()) {
-        TRY_STATUS(know_all(entry, {"id", "maxThroughputPercentage", "isDefaultBucket"}));
-        const auto id = integral(entry.member("id"));
-        const auto percent = integral(entry.member("maxThroughputPercentage"));
-        const json::Value standard = entry.member("isDefaultBucket");
-        if (!id || *id < 1 || *id > static_cast<int64_t>(out.percent.size()))
-            return errors::bad_request(
-                "A throughput bucket's 'id' must be an integer from 1 to 5.");
-        if (!percent || *percent < 1 || *percent > 100)
-            return errors::bad_request(
-                "A throughput bucket's 'maxThroughputPercentage' must be an integer from 1 to "
-                "100.");
-        uint8_t& stored = out.percent[static_cast<size_t>(*id - 1)];
-        if (stored != 0)
-            return errors::bad_request(
-                fmt::format("The throughput bucket {} is named twice.", *id));
-        stored = static_cast<uint8_t>(*percent);
-        if (!is_absent(standard) && !standard.is_bool())
-            return errors::bad_request(
-                "A throughput bucket's 'isDefaultBucket' must be a boolean.");
-        if (is_absent(standard) || !standard.as_bool()) continue;
-        if (out.standard != 0)
-            return errors::bad_request("Only one throughput bucket can be the default.");
-        out.standard = static_cast<uint8_t>(*id);
-    }
-    return out;
 }
 
 }  // namespace
@@ -303,7 +206,8 @@ Result<OfferPtr> CatalogImpl::store_offer(const records::Offer& record, MetaChan
     return after;
 }
 
-Result<OfferPtr> CatalogImpl::redistribute(const Container& container, const json::Value& body) {
+Result<OfferPtr> CatalogImpl::redistribute(const Container& container,
+                                           const Redistribution& wanted) {
     TRY_STATUS(check_offers());
     WriteLock write(write_mutex_);
     const OfferPtr before = state_.offer_of(container.rid_text);
@@ -316,7 +220,7 @@ Result<OfferPtr> CatalogImpl::redistribute(const Container& container, const jso
     if (found == nullptr) return errors::resource_not_found("The container does not exist.");
     const ContainerNode& node = *found;
     const RangeMap& map = *node.container->ranges;
-    TRY(const Redistribution wanted, read_redistribution(body, map));
+    TRY_STATUS(check_redistribution(wanted, map));
     const uint32_t number = *parse_offer_rid(before->rid);
     const int64_t now = deps_.clock.monotonic_us();
     auto& calls = redistributed_us_[number];
@@ -381,9 +285,11 @@ Result<OfferPtr> CatalogImpl::redistribute(const Container& container, const jso
 }
 
 Result<OfferPtr> CatalogImpl::set_throughput_buckets(const Container& container,
-                                                     const json::Value& body) {
+                                                     const ThroughputBuckets& buckets) {
     TRY_STATUS(check_offers());
-    TRY(const ThroughputBuckets buckets, read_buckets(body));
+    if (!buckets.valid())
+        return errors::bad_request(
+            "A throughput bucket has 1 to 100 percent; the default one is one of them.");
     WriteLock write(write_mutex_);
     const OfferPtr before = state_.offer_of(container.rid_text);
     if (before == nullptr)

@@ -29,7 +29,7 @@ records::Partition partition_record(const records::Container& container,
     out.epk_max = epks.max;
     out.settings_version = container.settings_version;
     out.path_key = container.path_key;
-    out.tail = container.tail;
+    out.definition = container.definition;
     out.index = container.index;
     return out;
 }
@@ -45,8 +45,7 @@ SipKey random_sip_key() {
 }  // namespace
 
 Result<CatalogImpl::ContainerPlan> CatalogImpl::plan_container(
-    const DatabaseNode& database, const Definition& definition,
-    const ThroughputRequest& throughput) const {
+    const DatabaseNode& database, bool legacy_fixed, const ThroughputRequest& throughput) const {
     TRY_STATUS(check_throughput(throughput));
     if (deps_.throughput.serverless) {
         if (throughput.given()) return errors::serverless_offer();
@@ -55,7 +54,7 @@ Result<CatalogImpl::ContainerPlan> CatalogImpl::plan_container(
     const OfferPtr shared = state_.offer_of(database.database->rid.text());
     ContainerPlan plan;
     if (!throughput.given() && shared) {
-        if (definition.legacy_fixed)
+        if (legacy_fixed)
             return errors::bad_request(
                 "A container without own throughput in a database with shared throughput needs a "
                 "partition key.");
@@ -71,7 +70,7 @@ Result<CatalogImpl::ContainerPlan> CatalogImpl::plan_container(
     plan.own = throughput;
     if (!throughput.given()) plan.own->manual = limits::kThroughputMin;
     plan.partitions = partition_count(*plan.own);
-    if (definition.legacy_fixed) {
+    if (legacy_fixed) {
         TRY_STATUS(check_fixed_throughput(*plan.own));
         plan.partitions = 1;
     }
@@ -79,8 +78,8 @@ Result<CatalogImpl::ContainerPlan> CatalogImpl::plan_container(
 }
 
 Result<ContainerPtr> CatalogImpl::build_container(
-    const records::Container& record, DatabasePtr database, partition::ContainerSettings settings,
-    ViewDefinitionPtr view, const std::vector<records::Partition>& partitions) {
+    const records::Container& record, DatabasePtr database, ContainerDefinitionPtr definition,
+    partition::ContainerSettings settings, const std::vector<records::Partition>& partitions) {
     auto out = std::make_shared<Container>();
     out->id = record.id;
     out->rid = record.rid;
@@ -88,13 +87,11 @@ Result<ContainerPtr> CatalogImpl::build_container(
     out->alt_path = "dbs/" + database->id + "/colls/" + record.id;
     out->database = std::move(database);
     out->version = record.version;
-    out->view = std::move(view);
-    out->legacy_fixed = settings.key.system_key;
     settings.path_key = record.path_key;
     settings.logical_partition_bytes_max = deps_.range_limits.logical_partition_bytes;
     settings.container_rid = rid_decode(out->rid_text).value_or("");
     out->settings = std::make_shared<const partition::ContainerSettings>(std::move(settings));
-    out->definition = definition_json(record.id, record.tail);
+    out->definition = std::move(definition);
 
     auto map = std::make_shared<RangeMap>();
     map->version = map->known_from = record.map_version;
@@ -117,29 +114,28 @@ Result<ContainerPtr> CatalogImpl::build_container(
     return ContainerPtr(std::move(out));
 }
 
-namespace {
-
-Status check_computed(const Definition& definition) {
-    const auto& computed = definition.settings.indexing.computed;
-    return computed == nullptr ? Status() : computed->check_new();
+Result<partition::ContainerSettings> CatalogImpl::new_settings(
+    const ContainerDefinition& definition) const {
+    TRY_STATUS(validate(definition));
+    TRY(partition::ContainerSettings out, settings_of(definition, deps_.compile_computed));
+    if (out.indexing.computed != nullptr) TRY_STATUS(out.indexing.computed->check_new());
+    return out;
 }
 
-}  // namespace
-
-Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
-                                                   const json::Value& body,
-                                                   const ThroughputRequest& throughput,
-                                                   bool allow_missing_key) {
+Result<ContainerPtr> CatalogImpl::create_container(std::string_view database, NewContainer wanted) {
     WriteLock write(write_mutex_);
     TRY(DatabaseNode * parent, owner(database));
-    TRY(std::string id, body_id(body));
-    TRY(Definition definition, parse_definition(body, allow_missing_key, deps_.compile_computed));
-    TRY_STATUS(check_computed(definition));
-    if (parent->containers.find(id) != nullptr) return errors::conflict();
-    TRY_STATUS(check_encryption_keys(*parent, definition));
-    TRY_STATUS(check_listed_views(body, nullptr));
-    TRY(ContainerNode * source, view_source(*parent, definition));
-    TRY(const ContainerPlan plan, plan_container(*parent, definition, throughput));
+    ContainerDefinition& definition = wanted.definition;
+    TRY_STATUS(check_name(wanted.id));
+    TRY(partition::ContainerSettings settings, new_settings(definition));
+    if (const ContainerNode* taken = parent->containers.find(wanted.id))
+        return taken->container->definition->dialect == definition.dialect
+                   ? errors::conflict()
+                   : errors::schema_exists(wanted.id);
+    TRY_STATUS(check_encryption_keys(*parent, definition.encryption));
+    TRY(ContainerNode * source, materialized_view_source(*parent, definition));
+    TRY(const ContainerPlan plan,
+        plan_container(*parent, definition.legacy_fixed(), wanted.throughput));
 
     records::Account account = state_.account;
     if (account.next_partition >= kContainerBit || account.next_offer >= kOfferNumberMax)
@@ -148,14 +144,14 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     // Unique in the account, not only in the database: the Java SDK keys its session tokens by the
     // container's half of the rid alone. The number of the first partition is.
     record.rid = {parent->record.rid, account.next_partition | kContainerBit};
-    record.id = std::move(id);
+    record.id = std::move(wanted.id);
     record.version = new_version();
-    record.tail = definition.tail;
+    record.definition = encode_definition(definition);
     record.path_key = random_sip_key();
     record.map_ts = record.version.ts;
     MetaChange change;
     std::vector<records::Partition> partitions;
-    for (const partition::EpkRange& epks : even_ranges(definition.settings.key, plan.partitions)) {
+    for (const partition::EpkRange& epks : even_ranges(definition.key, plan.partitions)) {
         record.ranges.push_back({record.next_range++, account.next_partition++, {}, 0});
         partitions.push_back(partition_record(record, record.ranges.back(), epks));
         change.put(partitions.back());
@@ -169,8 +165,9 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
         change.put(*offer);
     }
     TRY(ContainerPtr container,
-        build_container(record, parent->database, std::move(definition.settings), definition.view,
-                        partitions));
+        build_container(record, parent->database,
+                        std::make_shared<const ContainerDefinition>(std::move(definition)),
+                        std::move(settings), partitions));
     TRY_STATUS(commit(std::move(change), account));
 
     std::unique_lock lock(mutex_);
@@ -180,32 +177,26 @@ Result<ContainerPtr> CatalogImpl::create_container(std::string_view database,
     else
         ++parent->containers_without_offer;
     refresh_budgets(*parent, *container);
-    if (source != nullptr) refresh_views(*parent, *source);
+    if (source != nullptr) refresh_materialized_views(*parent, *source);
     return container;
 }
 
 Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
                                                     std::string_view container,
-                                                    const json::Value& body,
+                                                    ContainerDefinition definition,
                                                     std::string_view if_match) {
     WriteLock write(write_mutex_);
     TRY(DatabaseNode * parent, owner(database));
     const ContainerNode* node = State::container(*parent, container);
     if (node == nullptr) return errors::resource_not_found("The container does not exist.");
     const Container& before = *node->container;
-    TRY(const std::string id, body_id(body));
-    if (id != before.id)
-        return errors::bad_request(
-            "The container's property 'id' cannot be changed after its creation.");
-    TRY_STATUS(check_listed_views(body, &before));
-    TRY(Definition definition, parse_replacement(body, before.definition, deps_.compile_computed));
-    TRY_STATUS(check_computed(definition));
-    TRY_STATUS(check_if_match(if_match, before.version.etag));
+    TRY_STATUS(check_unchanged(*before.definition, definition));
     NewSettings to;
+    TRY(to.settings, new_settings(definition));
+    TRY_STATUS(check_if_match(if_match, before.version.etag));
     to.record = node->record;
-    to.record.tail = definition.tail;
+    to.definition = std::make_shared<const ContainerDefinition>(std::move(definition));
     to.version = new_version();
-    to.settings = std::move(definition.settings);
     if (!before.settings->indexing.sorted.empty())
         to.settings.indexing = index::with_sorted_paths(std::move(to.settings.indexing),
                                                         before.settings->indexing.sorted);
@@ -217,7 +208,8 @@ Result<ContainerPtr> CatalogImpl::replace_container(std::string_view database,
 
 void CatalogImpl::remove_container(const ContainerNode& node, MetaChange& change) const {
     change.remove(records::container_key(node.record.rid));
-    if (node.container->view != nullptr) change.remove(records::view_key(node.record.rid));
+    if (node.container->materialized_view() != nullptr)
+        change.remove(records::materialized_view_key(node.record.rid));
     for (const records::Range& range : node.record.ranges) change.retire(range.partition);
     if (const OfferPtr offer = state_.offer_of(node.container->rid_text))
         change.remove(records::offer_key(*parse_offer_rid(offer->rid)));
@@ -233,10 +225,10 @@ Status CatalogImpl::delete_container(std::string_view database, std::string_view
     const ContainerNode* node = State::container(parent, container);
     if (node == nullptr) return Status(errors::resource_not_found("The container does not exist."));
     TRY_STATUS(check_if_match(if_match, node->container->version.etag));
-    if (!node->container->views.empty())
+    if (!node->container->materialized_views.empty())
         return Status(errors::bad_request(
             fmt::format("Container '{}' has the materialized view '{}'. Delete its views first.",
-                        node->container->id, node->container->views.front().first)));
+                        node->container->id, node->container->materialized_views.front().first)));
     MetaChange change;
     remove_container(*node, change);
     TRY_STATUS(commit(std::move(change)));
@@ -250,9 +242,9 @@ Status CatalogImpl::delete_container(std::string_view database, std::string_view
             --parent.containers_without_offer;
         parent.containers.erase(gone->rid.number, gone->id);
         parent.scripts.erase(gone->rid.number);
-        if (gone->view != nullptr)
-            if (ContainerNode* source = parent.containers.find(gone->view->source_id))
-                refresh_views(parent, *source);
+        if (const auto* view = gone->materialized_view())
+            if (ContainerNode* source = parent.containers.find(view->source_id))
+                refresh_materialized_views(parent, *source);
     }
     for (const PartitionRange& range : gone->ranges->ranges)
         deps_.cache.erase_partition(range.partition->identity().id);

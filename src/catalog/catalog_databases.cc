@@ -15,21 +15,20 @@ DatabasePtr make_database(const records::Database& record) {
     return out;
 }
 
-Result<DatabasePtr> CatalogImpl::create_database(const json::Value& body,
-                                                 const ThroughputRequest& throughput) {
+Result<DatabasePtr> CatalogImpl::create_database(NewDatabase wanted) {
     WriteLock write(write_mutex_);
-    TRY(std::string id, body_id(body));
-    TRY_STATUS(refuse_unknown(body, "A database", {"id"}));
+    const ThroughputRequest& throughput = wanted.throughput;
+    TRY_STATUS(check_name(wanted.id));
     TRY_STATUS(check_throughput(throughput));
     if (deps_.throughput.serverless && throughput.given()) return errors::serverless_offer();
-    if (state_.databases.find(id) != nullptr) return errors::conflict();
+    if (state_.databases.find(wanted.id) != nullptr) return errors::conflict();
 
     records::Account account = state_.account;
     if (account.next_database == UINT32_MAX || account.next_offer >= kOfferNumberMax)
         return errors::service_unavailable("All numbers for new databases are used up.");
     records::Database record;
     record.rid = {account.next_database++};
-    record.id = std::move(id);
+    record.id = std::move(wanted.id);
     record.version = new_version();
     MetaChange change;
     change.put(record);

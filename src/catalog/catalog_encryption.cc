@@ -3,7 +3,6 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "catalog/catalog_impl.h"
-#include "catalog/client_encryption.h"
 #include "catalog/names.h"
 
 namespace orrery::catalog {
@@ -13,29 +12,30 @@ EncryptionKeyPtr make_encryption_key(const records::EncryptionKey& record, Datab
     out->id = record.id;
     out->database = std::move(database);
     out->rid = record.rid;
-    out->members = record.members;
+    out->key = record.key;
     out->version = record.version;
     return out;
 }
 
 Status CatalogImpl::check_encryption_keys(const DatabaseNode& database,
-                                          const Definition& definition) {
-    for (const std::string& id : definition.encryption_keys)
-        if (database.encryption_keys.find(id) == nullptr)
+                                          const ClientEncryptionPolicy& policy) {
+    for (const ClientEncryptionPolicy::Path& path : policy.paths)
+        if (database.encryption_keys.find(path.key_id) == nullptr)
             return Status(errors::bad_request(fmt::format(
                 "The container's property 'clientEncryptionPolicy' names the client encryption key "
                 "'{}', which the database does not have. Create the key first.",
-                excerpt(id))));
+                excerpt(path.key_id))));
     return {};
 }
 
 Result<EncryptionKeyPtr> CatalogImpl::create_encryption_key(std::string_view database,
-                                                            const json::Value& body) {
+                                                            NewEncryptionKey wanted) {
     WriteLock write(write_mutex_);
     TRY(DatabaseNode * parent, owner(database));
+    TRY_STATUS(check_name(wanted.id));
     records::EncryptionKey record;
-    TRY(record.id, body_id(body));
-    TRY(record.members, read_encryption_key(body));
+    record.id = std::move(wanted.id);
+    record.key = std::move(wanted.key);
     if (parent->encryption_keys.find(record.id) != nullptr) return errors::conflict();
     if (parent->encryption_keys.size() >= limits::kEncryptionKeysMax)
         return errors::forbidden(fmt::format("A database holds at most {} client encryption keys.",
@@ -54,18 +54,17 @@ Result<EncryptionKeyPtr> CatalogImpl::create_encryption_key(std::string_view dat
 
 Result<EncryptionKeyPtr> CatalogImpl::replace_encryption_key(std::string_view database,
                                                              std::string_view key,
-                                                             const json::Value& body,
+                                                             NewEncryptionKey wanted,
                                                              std::string_view if_match) {
     WriteLock write(write_mutex_);
     TRY(DatabaseNode * parent, owner(database));
     const EncryptionKeyNode* node = State::encryption_key(*parent, key);
     if (node == nullptr)
         return errors::resource_not_found("The client encryption key does not exist.");
-    records::EncryptionKey record{node->key->rid, node->key->id, new_version(), {}};
-    TRY(const std::string id, body_id(body));
-    if (id != record.id)
+    records::EncryptionKey record{node->key->rid, node->key->id, new_version(),
+                                  std::move(wanted.key)};
+    if (wanted.id != record.id)
         return errors::bad_request("The id of a client encryption key cannot be changed.");
-    TRY(record.members, read_encryption_key(body));
     TRY_STATUS(check_if_match(if_match, node->key->version.etag));
     MetaChange change;
     change.put(record);

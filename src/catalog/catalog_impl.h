@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "catalog/catalog.h"
-#include "catalog/definition.h"
+#include "catalog/definition_record.h"
 #include "catalog/meta_commit.h"
 #include "catalog/records.h"
 #include "catalog/state.h"
@@ -32,8 +32,8 @@ public:
     Status load_all();
 
     DatabasePtr find_database(std::string_view name_or_rid) const override;
-    ContainerPtr find_container(std::string_view database,
-                                std::string_view container) const override;
+    ContainerPtr find_container(std::string_view database, std::string_view container,
+                                Dialects dialects) const override;
     UserPtr find_user(std::string_view database, std::string_view user) const override;
     PermissionPtr find_permission(std::string_view database, std::string_view user,
                                   std::string_view permission) const override;
@@ -44,29 +44,31 @@ public:
 
     ScriptPtr find_script(const ContainerRid& container, ChildType type,
                           std::string_view script) const override;
-    Page<ScriptPtr> list_scripts(const ContainerRid& container, ChildType type,
-                                 const PageRequest& page) const override;
+    ListingPage<ScriptPtr> list_scripts(const ContainerRid& container, ChildType type,
+                                        const ListingRequest& page) const override;
 
-    Page<DatabasePtr> list_databases(const PageRequest& page) const override;
-    Page<ContainerPtr> list_containers(const Database& database,
-                                       const PageRequest& page) const override;
-    Page<UserPtr> list_users(const Database& database, const PageRequest& page) const override;
-    Page<PermissionPtr> list_permissions(const User& user, const PageRequest& page) const override;
-    Page<EncryptionKeyPtr> list_encryption_keys(const Database& database,
-                                                const PageRequest& page) const override;
+    ListingPage<DatabasePtr> list_databases(const ListingRequest& page) const override;
+    ListingPage<ContainerPtr> list_containers(const Database& database, const ListingRequest& page,
+                                              Dialects dialects) const override;
+    ListingPage<UserPtr> list_users(const Database& database,
+                                    const ListingRequest& page) const override;
+    ListingPage<PermissionPtr> list_permissions(const User& user,
+                                                const ListingRequest& page) const override;
+    ListingPage<EncryptionKeyPtr> list_encryption_keys(const Database& database,
+                                                       const ListingRequest& page) const override;
     std::vector<OfferPtr> list_offers() const override;
     std::vector<ContainerPtr> all_containers() const override;
 
-    Result<DatabasePtr> create_database(const json::Value& body,
-                                        const ThroughputRequest& throughput) override;
+    Result<DatabasePtr> create_database(NewDatabase wanted) override;
     Status delete_database(std::string_view database, std::string_view if_match) override;
 
-    Result<ContainerPtr> create_container(std::string_view database, const json::Value& body,
-                                          const ThroughputRequest& throughput,
-                                          bool allow_missing_key) override;
+    Result<ContainerPtr> create_container(std::string_view database, NewContainer wanted) override;
     Result<ContainerPtr> replace_container(std::string_view database, std::string_view container,
-                                           const json::Value& body,
+                                           ContainerDefinition definition,
                                            std::string_view if_match) override;
+    Result<ContainerPtr> add_unique_key(const ContainerRid& container,
+                                        std::vector<std::string> paths) override;
+    Result<ContainerPtr> drop_unique_key(const ContainerRid& container, uint32_t number) override;
     Status delete_container(std::string_view database, std::string_view container,
                             std::string_view if_match) override;
     Result<ContainerPtr> change_ranges(const RangeChange& change, RangeProgress& progress) override;
@@ -76,8 +78,9 @@ public:
     Status end_range_request(uint64_t number) override;
     std::vector<RangeRequest> kept_range_requests() const override { return kept_requests_; }
     Status clean_up() override;
-    std::vector<ViewState> views() const override;
-    Status save_view_progress(const ContainerRid& view, const ViewProgress& progress) override;
+    std::vector<MaterializedViewState> materialized_views() const override;
+    Status save_materialized_view_progress(const ContainerRid& view,
+                                           const MaterializedViewProgress& progress) override;
     Result<bool> carry_out_index_changes() override;
     bool index_changes_must_wait() const override;
     void hurry_index_change(const ContainerRid& container) override {
@@ -91,42 +94,43 @@ public:
     Status request_sorted_path(const Container& container,
                                const std::vector<index::PathStep>& path) override;
 
-    Result<UserChange> create_user(std::string_view database, const json::Value& body,
+    Result<UserChange> create_user(std::string_view database, std::string id,
                                    Upsert upsert) override;
-    Result<UserPtr> replace_user(std::string_view database, std::string_view user,
-                                 const json::Value& body, std::string_view if_match) override;
+    Result<UserPtr> replace_user(std::string_view database, std::string_view user, std::string id,
+                                 std::string_view if_match) override;
     Status delete_user(std::string_view database, std::string_view user,
                        std::string_view if_match) override;
     Result<PermissionChange> create_permission(std::string_view database, std::string_view user,
-                                               const json::Value& body, Upsert upsert) override;
+                                               NewPermission wanted, Upsert upsert) override;
     Result<PermissionPtr> replace_permission(std::string_view database, std::string_view user,
-                                             std::string_view permission, const json::Value& body,
+                                             std::string_view permission, NewPermission wanted,
                                              std::string_view if_match) override;
     Status delete_permission(std::string_view database, std::string_view user,
                              std::string_view permission, std::string_view if_match) override;
 
     Result<ScriptChange> create_script(const ContainerRid& container, ChildType type,
-                                       const json::Value& body, Upsert upsert) override;
+                                       NewScript wanted, Upsert upsert) override;
     Result<ScriptPtr> replace_script(const ContainerRid& container, ChildType type,
-                                     std::string_view script, const json::Value& body,
+                                     std::string_view script, NewScript wanted,
                                      std::string_view if_match) override;
     Status delete_script(const ContainerRid& container, ChildType type, std::string_view script,
                          std::string_view if_match) override;
 
     Result<EncryptionKeyPtr> create_encryption_key(std::string_view database,
-                                                   const json::Value& body) override;
+                                                   NewEncryptionKey wanted) override;
     Result<EncryptionKeyPtr> replace_encryption_key(std::string_view database, std::string_view key,
-                                                    const json::Value& body,
+                                                    NewEncryptionKey wanted,
                                                     std::string_view if_match) override;
 
-    Result<OfferPtr> replace_offer(std::string_view rid, const json::Value& body, Migrate migrate,
+    Result<OfferPtr> replace_offer(std::string_view rid, const OfferChange& change, Migrate migrate,
                                    std::string_view if_match) override;
 
     Status check_offers() const override;
     OfferState offer_state(const Offer& offer) const override;
-    Result<OfferPtr> redistribute(const Container& container, const json::Value& body) override;
+    Result<OfferPtr> redistribute(const Container& container,
+                                  const Redistribution& wanted) override;
     Result<OfferPtr> set_throughput_buckets(const Container& container,
-                                            const json::Value& body) override;
+                                            const ThroughputBuckets& buckets) override;
     Status watch_throughput() override;
 
     const std::string& signing_secret() const override { return secret_; }
@@ -139,15 +143,6 @@ private:
         std::optional<ThroughputRequest> own;  ///< none: shares its database's
         uint32_t partitions = 1;
     };
-    /// A permission's body, checked.
-    struct PermissionBody {
-        std::string id;
-        PermissionMode mode = PermissionMode::kRead;
-        std::string resource;
-        std::string partition_key;
-        std::string scope;  ///< what it opens, whichever way the link was written
-    };
-
     // All below: the caller holds write_mutex_, or nothing else runs yet (load).
     Version new_version() const;
     /// Makes `change` durable, with the account record when it is new or changed.
@@ -156,23 +151,31 @@ private:
     Result<DatabaseNode*> owner(std::string_view database);
     Result<UserNode*> user_owner(std::string_view database, std::string_view user);
 
-    Result<ContainerPlan> plan_container(const DatabaseNode& database, const Definition& definition,
+    Result<ContainerPlan> plan_container(const DatabaseNode& database, bool legacy_fixed,
                                          const ThroughputRequest& throughput) const;
     /// Opens the partitions of a record's map; `partitions` are their records, in map order.
     Result<ContainerPtr> build_container(const records::Container& record, DatabasePtr database,
+                                         ContainerDefinitionPtr definition,
                                          partition::ContainerSettings settings,
-                                         ViewDefinitionPtr view,
                                          const std::vector<records::Partition>& partitions);
+    /// Of a definition that somebody asks for: a bad request unless it is valid.
+    Result<partition::ContainerSettings> new_settings(const ContainerDefinition& definition) const;
     /// Gives the container new settings (and `record`, without their part of it): durable, in force
     /// in the partitions at one place of the commit order, and known to the catalog.
     struct NewSettings {
         records::Container record;
+        ContainerDefinitionPtr definition;
         partition::ContainerSettings settings;
         Version version;
         enum class Index : uint8_t { kSame, kChanged, kCarriedOut } index = Index::kSame;
+        std::function<Status()> guard{};  ///< MetaChange::guard()
     };
+    /// Changes the unique keys of a container and nothing else.
+    Result<ContainerPtr> change_unique_keys(const ContainerRid& container, UniqueKeyPolicy keys,
+                                            std::function<Status()> guard);
     Result<ContainerPtr> change_settings(DatabaseNode& database, const ContainerPtr& before,
                                          NewSettings to);
+    Result<ContainerPtr> without_unique_key(const ContainerRid& container, uint32_t number);
     Status begin_index_change(const Container& before,
                               partition::ContainerSettings& settings) const;
     /// The container whose index change is next: one that is in a hurry, else the first with
@@ -187,22 +190,22 @@ private:
     Status save_index_fills(const Container& container);
     Status finish_index_change(const ContainerPtr& container);
     /// A bad request when the policy names a key that the database does not have.
-    static Status check_encryption_keys(const DatabaseNode& database, const Definition& definition);
-    Result<ContainerNode*> view_source(DatabaseNode& database, Definition& definition);
-    /// A bad request unless `materializedViews` of a body lists exactly those that exist.
-    static Status check_listed_views(const json::Value& body, const Container* before);
-    void refresh_views(DatabaseNode& database, ContainerNode& source);
+    static Status check_encryption_keys(const DatabaseNode& database,
+                                        const ClientEncryptionPolicy& policy);
+    Result<ContainerNode*> materialized_view_source(DatabaseNode& database,
+                                                    ContainerDefinition& definition);
+    void refresh_materialized_views(DatabaseNode& database, ContainerNode& source);
     static void hold_logs(const DatabaseNode& database, const Container& source);
-    Status link_views(const std::vector<records::View>& stored);
+    Status link_materialized_views(const std::vector<records::MaterializedView>& stored);
     void remove_container(const ContainerNode& node, MetaChange& change) const;
 
-    Result<PermissionBody> read_permission(const json::Value& body) const;
+    /// What a permission opens, whichever way its link was written.
     Result<std::string> permission_scope(std::string_view resource,
                                          std::string_view partition_key) const;
     /// Code::kConflict when the user has another permission (not number `except`) on the same
     /// scope.
     Status check_scope_free(const UserNode& user, std::string_view scope, uint64_t except) const;
-    Result<PermissionPtr> store_permission(UserNode& user, uint64_t number, PermissionBody body);
+    Result<PermissionPtr> store_permission(UserNode& user, uint64_t number, NewPermission wanted);
     Result<UserPtr> store_user(DatabaseNode& database, UserNode& user, std::string id);
 
     // catalog_scripts.cc.

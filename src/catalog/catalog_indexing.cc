@@ -53,11 +53,12 @@ Result<ContainerPtr> CatalogImpl::change_settings(DatabaseNode& database,
     to.record.version = to.version;
     ++to.record.settings_version;
     to.record.index = index_state(to.settings);
+    if (to.definition != nullptr) to.record.definition = encode_definition(*to.definition);
 
     auto after = std::make_shared<Container>(*before);
     after->version = to.version;
     after->settings = std::make_shared<const partition::ContainerSettings>(std::move(to.settings));
-    after->definition = definition_json(to.record.id, to.record.tail);
+    if (to.definition != nullptr) after->definition = to.definition;
     const auto& ranges = after->ranges->ranges;
     MetaChange change;
     change.put(to.record);
@@ -73,6 +74,7 @@ Result<ContainerPtr> CatalogImpl::change_settings(DatabaseNode& database,
     }
     // In the commit order: a write is prepared under the settings that a replay will find.
     change.guard([&] {
+        if (to.guard) TRY_STATUS(to.guard());
         for (const PartitionRange& range : ranges) range.partition->set_settings(after->settings);
         return Status();
     });

@@ -34,7 +34,7 @@ struct Loaded {
     std::vector<records::Container> containers;
     absl::flat_hash_map<storage::PartitionId, records::Partition> partitions;
     std::vector<records::Offer> offers;
-    std::vector<records::View> views;
+    std::vector<records::MaterializedView> materialized_views;
     std::vector<records::Move> moves;
 };
 
@@ -55,7 +55,7 @@ Status CatalogImpl::load_all() {
     TRY_STATUS(cursor->status());
     TRY_STATUS(load_containers(loaded));
     TRY_STATUS(load_offers(loaded));
-    TRY_STATUS(link_views(loaded.views));
+    TRY_STATUS(link_materialized_views(loaded.materialized_views));
     if (!state_.account_stored) {
         state_.account.secret.resize(kSecretBytes);
         random_bytes(state_.account.secret.data(), kSecretBytes);
@@ -149,11 +149,12 @@ Status CatalogImpl::load_record(std::string_view key, std::string_view value, Lo
                         {make_encryption_key(record, database->database)});
                     return {};
                 });
-        case records::Kind::kView:
-            return read(records::decode_view(key, value), [&](records::View record) -> Status {
-                loaded.views.push_back(std::move(record));
-                return {};
-            });
+        case records::Kind::kMaterializedView:
+            return read(records::decode_materialized_view(key, value),
+                        [&](records::MaterializedView record) -> Status {
+                            loaded.materialized_views.push_back(std::move(record));
+                            return {};
+                        });
         case records::Kind::kMove:
             return read(records::decode_move(key, value), [&](records::Move record) -> Status {
                 loaded.moves.push_back(std::move(record));
@@ -180,9 +181,41 @@ Status CatalogImpl::load_record(std::string_view key, std::string_view value, Lo
     return Status(inconsistent("unknown record"));
 }
 
+namespace {
+
+/// Containers are mostly alike but for their names: each distinct definition is read once.
+class Definitions {
+public:
+    struct Known {
+        ContainerDefinitionPtr definition;
+        partition::ContainerSettings settings;
+        std::string bytes;  ///< as it is written from now on
+    };
+    explicit Definitions(const index::ComputedCompiler& compiler) : compiler_(compiler) {}
+
+    Result<const Known*> of(const records::Container& record) {
+        const bool json = !record.json_tail.empty();
+        const std::string& text = json ? record.json_tail : record.definition;
+        const auto found = known_.find(text);
+        if (found != known_.end()) return &found->second;
+        TRY(ContainerDefinition definition,
+            json ? definition_of_json(text) : decode_definition(text));
+        Known known;
+        TRY(known.settings, settings_of(definition, compiler_));
+        known.bytes = json ? encode_definition(definition) : text;
+        known.definition = std::make_shared<const ContainerDefinition>(std::move(definition));
+        return &known_.emplace(text, std::move(known)).first->second;
+    }
+
+private:
+    const index::ComputedCompiler& compiler_;
+    std::map<std::string, Known> known_;
+};
+
+}  // namespace
+
 Status CatalogImpl::load_containers(Loaded& loaded) {
-    // Containers are mostly alike but for their names: each distinct definition is parsed once.
-    absl::flat_hash_map<std::string, Definition> parsed;
+    Definitions definitions(deps_.compile_computed);
     for (records::Container& record : loaded.containers) {
         DatabaseNode* database = state_.databases.find_number(record.rid.database.number);
         if (database == nullptr) return Status(inconsistent("a container without database"));
@@ -201,16 +234,14 @@ Status CatalogImpl::load_containers(Loaded& loaded) {
         if (expected_min != partition::EpkRange().max)
             return Status(
                 inconsistent("the partitions of container '" + record.id + "' do not fit"));
-        auto settings = parsed.find(record.tail);
-        if (settings == parsed.end()) {
-            auto definition = parse_stored_tail(record.tail, deps_.compile_computed);
-            if (!definition.ok()) return std::move(definition).take_status();
-            settings = parsed.emplace(record.tail, std::move(definition).value()).first;
-        }
-        partition::ContainerSettings own = settings->second.settings;
+        TRY(const Definitions::Known* known, definitions.of(record));
+        partition::ContainerSettings own = known->settings;
         TRY_STATUS(apply_index_state(record.index, own, deps_.compile_computed));
-        auto container = build_container(record, database->database, std::move(own),
-                                         settings->second.view, partitions);
+        record.definition = known->bytes;
+        record.json_tail.clear();
+        record.index = index_state(own);
+        auto container = build_container(record, database->database, known->definition,
+                                         std::move(own), partitions);
         if (!container.ok()) return std::move(container).take_status();
         const uint64_t number = record.rid.number;
         const std::string id = record.id;

@@ -55,7 +55,7 @@ OfferPtr make_offer(const records::Offer& record) {
     return out;
 }
 
-Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const json::Value& body,
+Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const OfferChange& change,
                                             Migrate migrate, std::string_view if_match) {
     TRY_STATUS(check_offers());
     WriteLock write(write_mutex_);
@@ -64,7 +64,7 @@ Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const json::Va
     if (found == state_.offers.end())
         return errors::resource_not_found("The offer does not exist.");
     const Offer& before = *found->second;
-    TRY(ThroughputRequest wanted, read_offer_body(body, before));
+    ThroughputRequest wanted = throughput_after(before, change);
     TRY_STATUS(check_if_match(if_match, before.version.etag));
     TRY(const int64_t kb, storage_kb(before));
     const int64_t gb = kb / kKbPerGb;
@@ -82,7 +82,7 @@ Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const json::Va
     TRY_STATUS(check_throughput(wanted));
 
     const auto containers = served_by(before);
-    if (containers.size() == 1 && containers.front()->legacy_fixed)
+    if (containers.size() == 1 && containers.front()->definition->legacy_fixed())
         TRY_STATUS(check_fixed_throughput(wanted));
     records::Offer record = record_of(*number, before);
     record.manual = wanted.manual;

@@ -132,7 +132,7 @@ ContainerNode* CatalogImpl::container_node(const ContainerRid& rid) {
 
 Result<std::vector<RangeForecast>> CatalogImpl::plan_ranges(const Container& container,
                                                             const RangeChange& change) const {
-    if (container.legacy_fixed)
+    if (container.definition->legacy_fixed())
         return cannot("a container without partition key is one partition for ever.");
     if (change.range_ids.empty() || change.range_ids.size() > 2)
         return cannot("name one range to split, or two neighbours to merge.");

@@ -1,8 +1,6 @@
 // Stored procedures, triggers and user-defined functions.
 #include <algorithm>
-#include <array>
 
-#include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
 #include "base/script_errors.h"
@@ -31,46 +29,18 @@ Error missing(ChildType type) {
                                       " does not exist.");
 }
 
-/// The body of a request, checked; version and number are the caller's.
-Result<records::Script> read_script(const ContainerRid& container, ChildType type,
-                                    const json::Value& body) {
+/// Version and number are the caller's.
+Result<records::Script> script_record(const ContainerRid& container, ChildType type,
+                                      NewScript wanted) {
+    TRY_STATUS(check_name(wanted.id));
     records::Script out;
     out.container = container;
     out.type = type;
-    TRY(out.id, body_id(body));
-    const json::Value text = body.member("body");
-    if (is_absent(text)) return errors::missing_property("body");
-    if (!text.is_string())
-        return errors::bad_request(
-            "The property 'body' of a script must be a string with JavaScript.");
-    out.body = text.as_string();
-    const std::string what = "A " + std::string(rules_of(type).name);
-    if (type != ChildType::kTrigger) {
-        TRY_STATUS(refuse_unknown(body, what, {"id", "body"}));
-        return out;
-    }
-    TRY_STATUS(refuse_unknown(body, what, {"id", "body", "triggerType", "triggerOperation"}));
-    const json::Value when = body.member("triggerType");
-    if (is_absent(when)) return errors::missing_property("triggerType");
-    const bool pre = when.is_string() && equals_ignore_case(when.as_string(), "Pre");
-    if (!pre && !(when.is_string() && equals_ignore_case(when.as_string(), "Post")))
-        return errors::bad_request(
-            "The property 'triggerType' of the trigger must be 'Pre' or 'Post'.");
-    out.runs_after = !pre;
-    const json::Value operation = body.member("triggerOperation");
-    if (is_absent(operation)) return errors::missing_property("triggerOperation");
-    for (const TriggerOperation one :
-         {TriggerOperation::kAll, TriggerOperation::kCreate, TriggerOperation::kUpdate,
-          TriggerOperation::kDelete, TriggerOperation::kReplace}) {
-        if (!operation.is_string() ||
-            !equals_ignore_case(operation.as_string(), trigger_operation_name(one)))
-            continue;
-        out.operation = one;
-        return out;
-    }
-    return errors::bad_request(
-        "The property 'triggerOperation' of the trigger must be 'All', 'Create', 'Update', "
-        "'Delete' or 'Replace'.");
+    out.id = std::move(wanted.id);
+    out.body = std::move(wanted.body);
+    out.runs_after = wanted.runs_after;
+    out.operation = wanted.operation;
+    return out;
 }
 
 }  // namespace
@@ -145,11 +115,11 @@ Result<ScriptPtr> CatalogImpl::store_script(const ScriptPlace& place, records::S
 }
 
 Result<Catalog::ScriptChange> CatalogImpl::create_script(const ContainerRid& container,
-                                                         ChildType type, const json::Value& body,
+                                                         ChildType type, NewScript wanted,
                                                          Upsert upsert) {
     WriteLock write(write_mutex_);
     TRY(const ScriptPlace place, script_place(container));
-    TRY(records::Script record, read_script(container, type, body));
+    TRY(records::Script record, script_record(container, type, std::move(wanted)));
     ScriptPtr before;
     if (place.nodes != nullptr)
         if (const ScriptNode* node = place.nodes->of(type).find(record.id)) before = node->script;
@@ -163,14 +133,14 @@ Result<Catalog::ScriptChange> CatalogImpl::create_script(const ContainerRid& con
 }
 
 Result<ScriptPtr> CatalogImpl::replace_script(const ContainerRid& container, ChildType type,
-                                              std::string_view script, const json::Value& body,
+                                              std::string_view script, NewScript wanted,
                                               std::string_view if_match) {
     WriteLock write(write_mutex_);
     TRY(const ScriptPlace place, script_place(container));
     const ScriptNode* node = script_node(container, type, script);
     if (node == nullptr) return missing(type);
     const ScriptPtr before = node->script;
-    TRY(records::Script record, read_script(container, type, body));
+    TRY(records::Script record, script_record(container, type, std::move(wanted)));
     TRY_STATUS(check_if_match(if_match, before->version.etag));
     if (record.id != before->id && place.nodes->of(type).find(record.id) != nullptr)
         return errors::conflict();

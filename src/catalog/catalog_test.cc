@@ -25,10 +25,11 @@ TEST(Catalog, DatabaseAsClientsSeeIt) {
     ASSERT_TRUE(created.ok());
     const Database& database = **created;
     const std::string rid = database.rid.text();
-    EXPECT_EQ(database.json(), R"({"id":"d","_rid":")" + rid + R"(","_self":"dbs/)" + rid +
-                                   R"(/","_etag":"\")" + database.version.etag + R"(\"","_ts":)" +
-                                   std::to_string(account.clock.wall_seconds()) +
-                                   R"(,"_colls":"colls/","_users":"users/"})");
+    EXPECT_EQ(rest::database_json(database), R"({"id":"d","_rid":")" + rid + R"(","_self":"dbs/)" +
+                                                 rid + R"(/","_etag":"\")" + database.version.etag +
+                                                 R"(\"","_ts":)" +
+                                                 std::to_string(account.clock.wall_seconds()) +
+                                                 R"(,"_colls":"colls/","_users":"users/"})");
     EXPECT_EQ(account->find_database("d"), *created);
     EXPECT_EQ(account->find_database(rid), *created);
     EXPECT_EQ(account->find_database("D"), nullptr);  // case matters
@@ -67,9 +68,9 @@ TEST(Catalog, DuplicatesAndMissing) {
     EXPECT_EQ(ended(account->delete_container("x", "c", "")), Ended::kOwnerNotFound);
     EXPECT_EQ(ended(account.replace_container("d", "c", kContainer)), Ended::kNotFound);
     EXPECT_EQ(ended(account->delete_container("d", "c", "")), Ended::kNotFound);
-    EXPECT_EQ(
-        ended(account->create_user("x", account.parse(R"({"id":"u"})"), Catalog::Upsert::kNo)),
-        Ended::kOwnerNotFound);
+    EXPECT_EQ(ended(rest::by_body::create_user(
+                  *account.catalog, "x", account.parse(R"({"id":"u"})"), Catalog::Upsert::kNo)),
+              Ended::kOwnerNotFound);
 }
 
 TEST(Catalog, IfMatch) {
@@ -97,7 +98,7 @@ TEST(Catalog, ListingSurvivesChanges) {
     Account account;
     for (int i = 0; i < 7; ++i)
         ASSERT_TRUE(account.create_database(R"({"id":"d)" + std::to_string(9 - i) + "\"}").ok());
-    PageRequest request;
+    ListingRequest request;
     request.items_max = 3;
     auto page = account->list_databases(request);
     ASSERT_EQ(page.items.size(), 3u);
@@ -140,14 +141,14 @@ TEST(Catalog, DeleteDatabaseTakesEverythingBelow) {
                     .create_container("d", R"({"id":"own","partitionKey":{"paths":["/pk"]}})",
                                       {12'000, {}, {}})
                     .ok());
+    ASSERT_TRUE(rest::by_body::create_user(*account.catalog, "d", account.parse(R"({"id":"u"})"),
+                                           Catalog::Upsert::kNo)
+                    .ok());
     ASSERT_TRUE(
-        account->create_user("d", account.parse(R"({"id":"u"})"), Catalog::Upsert::kNo).ok());
-    ASSERT_TRUE(
-        account
-            ->create_permission(
-                "d", "u",
-                account.parse(R"({"id":"p","permissionMode":"All","resource":"dbs/d/colls/c"})"),
-                Catalog::Upsert::kNo)
+        rest::by_body::create_permission(
+            *account.catalog, "d", "u",
+            account.parse(R"({"id":"p","permissionMode":"All","resource":"dbs/d/colls/c"})"),
+            Catalog::Upsert::kNo)
             .ok());
     EXPECT_EQ(account->list_offers().size(), 3u);
     ASSERT_TRUE(account->delete_database("d", "").ok());
@@ -179,34 +180,35 @@ TEST(Catalog, ReopenShowsTheSame) {
                         {18'000, {}, {}})
                     .ok());
     ASSERT_TRUE(account.replace_container("shared", "c", R"({"id":"c","defaultTtl":-1})").ok());
-    ASSERT_TRUE(
-        account->create_user("shared", account.parse(R"({"id":"u"})"), Catalog::Upsert::kNo).ok());
-    ASSERT_TRUE(account
-                    ->create_permission(
-                        "shared", "u",
-                        account.parse(
-                            R"({"id":"p","permissionMode":"Read","resource":"dbs/shared/colls/c",)"
-                            R"("resourcePartitionKey":["k"]})"),
-                        Catalog::Upsert::kNo)
+    ASSERT_TRUE(rest::by_body::create_user(*account.catalog, "shared",
+                                           account.parse(R"({"id":"u"})"), Catalog::Upsert::kNo)
                     .ok());
+    ASSERT_TRUE(
+        rest::by_body::create_permission(
+            *account.catalog, "shared", "u",
+            account.parse(R"({"id":"p","permissionMode":"Read","resource":"dbs/shared/colls/c",)"
+                          R"("resourcePartitionKey":["k"]})"),
+            Catalog::Upsert::kNo)
+            .ok());
     const auto snapshot = [&] {
         std::vector<std::string> out;
         for (const DatabasePtr& database : account->list_databases({}).items) {
-            out.push_back(database->json());
+            out.push_back(rest::database_json(*database));
             for (const ContainerPtr& container : account->list_containers(*database, {}).items) {
-                out.push_back(container->json());
-                out.push_back(container->pkranges_json(container->ranges_since(0)));
+                out.push_back(rest::container_json(*container));
+                out.push_back(rest::ranges_json(*container, container->ranges_since(0)));
                 out.push_back(container->alt_path);
                 out.push_back(std::to_string(container->settings->path_key.k0));
                 out.push_back(std::to_string(container->settings->default_ttl.value_or(-7)));
             }
             for (const UserPtr& user : account->list_users(*database, {}).items) {
-                out.push_back(user->json());
+                out.push_back(rest::user_json(*user));
                 for (const PermissionPtr& permission : account->list_permissions(*user, {}).items)
-                    out.push_back(permission->json(""));
+                    out.push_back(rest::permission_json(*permission, ""));
             }
         }
-        for (const OfferPtr& offer : account->list_offers()) out.push_back(offer->json());
+        for (const OfferPtr& offer : account->list_offers())
+            out.push_back(rest::offer_json(*offer));
         out.push_back(account->signing_secret());
         return out;
     };
@@ -232,7 +234,7 @@ TEST(Catalog, ConcurrentCreatesOfOneNameHaveOneWinner) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i)
         threads.emplace_back([&] {
-            const auto result = account->create_container("d", body, {}, false);
+            const auto result = rest::by_body::create_container(*account.catalog, "d", body);
             if (result.ok())
                 ++created;
             else if (ended(result.error()) == Ended::kConflict)
@@ -253,7 +255,7 @@ TEST(Catalog, ReadersRunWhileResourcesChange) {
         while (!stop) {
             if (const ContainerPtr container = account->find_container("d", "c")) {
                 EXPECT_EQ(container->ranges->ranges.size(), 1u);
-                EXPECT_FALSE(container->json().empty());
+                EXPECT_FALSE(rest::container_json(*container).empty());
             }
             for (const DatabasePtr& database : account->list_databases({}).items)
                 (void)account->list_containers(*database, {});

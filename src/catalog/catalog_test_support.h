@@ -12,6 +12,7 @@
 #include "base/ended_test_support.h"
 #include "base/worker_pool.h"
 #include "catalog/catalog.h"
+#include "heads/rest/bodies/bodies_test_support.h"
 #include "json/parse.h"
 #include "partition/item_cache.h"
 #include "storage/store.h"
@@ -78,16 +79,17 @@ public:
 
     Result<DatabasePtr> create_database(std::string_view body,
                                         const ThroughputRequest& throughput = {}) {
-        return catalog->create_database(parse(body), throughput);
+        return rest::by_body::create_database(*catalog, parse(body), throughput);
     }
     Result<ContainerPtr> create_container(std::string_view database, std::string_view body,
                                           const ThroughputRequest& throughput = {},
                                           bool legacy = false) {
-        return catalog->create_container(database, parse(body), throughput, legacy);
+        return rest::by_body::create_container(*catalog, database, parse(body), throughput, legacy);
     }
     Result<ContainerPtr> replace_container(std::string_view database, std::string_view container,
                                            std::string_view body, std::string_view if_match = {}) {
-        return catalog->replace_container(database, container, parse(body), if_match);
+        return rest::by_body::replace_container(*catalog, database, container, parse(body),
+                                                if_match);
     }
 
     /// Values live as long as this.

@@ -4,8 +4,6 @@
 #include "base/errors.h"
 #include "catalog/catalog_impl.h"
 #include "catalog/names.h"
-#include "json/parse.h"
-#include "json/write.h"
 
 namespace orrery::catalog {
 namespace {
@@ -26,19 +24,6 @@ std::vector<std::string_view> split_link(std::string_view link) {
 Error bad_resource(std::string_view link, std::string_view why) {
     return errors::bad_request(fmt::format(
         "The property 'resource' of the permission is invalid: '{}' {}.", excerpt(link), why));
-}
-
-/// The components of a resourcePartitionKey as text; a bad request unless they fit the container.
-Result<std::string> read_resource_key(const json::Value& value) {
-    if (is_absent(value)) return std::string();
-    if (!value.is_array() || value.elements().empty())
-        return errors::bad_request(
-            "The property 'resourcePartitionKey' of the permission must be an array of key "
-            "values.");
-    json::Arena arena;
-    TRY(const partition::PartitionKeyComponents components,
-        partition::parse_partition_key_header(json::to_text(value), arena));
-    return partition::partition_key_json(components);
 }
 
 Status check_key_fits(const Container& container, std::string_view partition_key) {
@@ -72,12 +57,11 @@ PermissionPtr make_permission(const records::Permission& record, UserPtr user) {
     return out;
 }
 
-Result<Catalog::UserChange> CatalogImpl::create_user(std::string_view database,
-                                                     const json::Value& body, Upsert upsert) {
+Result<Catalog::UserChange> CatalogImpl::create_user(std::string_view database, std::string id,
+                                                     Upsert upsert) {
     WriteLock write(write_mutex_);
     TRY(DatabaseNode * parent, owner(database));
-    TRY(std::string id, body_id(body));
-    TRY_STATUS(refuse_unknown(body, "A user", {"id"}));
+    TRY_STATUS(check_name(id));
     if (UserNode* existing = parent->users.find(id)) {
         if (upsert == Upsert::kNo) return errors::conflict();
         TRY(UserPtr replaced, store_user(*parent, *existing, std::move(id)));
@@ -125,13 +109,12 @@ Result<UserPtr> CatalogImpl::store_user(DatabaseNode& database, UserNode& user, 
 }
 
 Result<UserPtr> CatalogImpl::replace_user(std::string_view database, std::string_view user,
-                                          const json::Value& body, std::string_view if_match) {
+                                          std::string id, std::string_view if_match) {
     WriteLock write(write_mutex_);
     TRY(DatabaseNode * parent, owner(database));
     auto* node = const_cast<UserNode*>(State::user(*parent, user));
     if (node == nullptr) return errors::resource_not_found("The user does not exist.");
-    TRY(std::string id, body_id(body));
-    TRY_STATUS(refuse_unknown(body, "A user", {"id"}));
+    TRY_STATUS(check_name(id));
     TRY_STATUS(check_if_match(if_match, node->user->version.etag));
     if (id != node->record.id && parent->users.find(id) != nullptr) return errors::conflict();
     return store_user(*parent, *node, std::move(id));
@@ -169,7 +152,7 @@ Result<std::string> CatalogImpl::permission_scope(std::string_view resource,
     };
     const ContainerNode* node = state_.container(parts[1], parts[3]);
     if (node == nullptr) node = state_.container(decoded(parts[1]), decoded(parts[3]));
-    if (node == nullptr)
+    if (node == nullptr || node->container->definition->dialect != json::Dialect::kNosql)
         return errors::resource_not_found("The resource of the permission does not exist.");
     TRY_STATUS(check_key_fits(*node->container, partition_key));
     std::string scope = node->container->rid_text;
@@ -193,29 +176,6 @@ Result<std::string> CatalogImpl::permission_scope(std::string_view resource,
     return scope + " " + std::string(partition_key);
 }
 
-Result<CatalogImpl::PermissionBody> CatalogImpl::read_permission(const json::Value& body) const {
-    PermissionBody out;
-    TRY(out.id, body_id(body));
-    TRY_STATUS(refuse_unknown(body, "A permission",
-                              {"id", "permissionMode", "resource", "resourcePartitionKey"}));
-    const json::Value mode = body.member("permissionMode");
-    if (is_absent(mode)) return errors::missing_property("permissionMode");
-    if (!mode.is_string() || (!equals_ignore_case(mode.as_string(), "read") &&
-                              !equals_ignore_case(mode.as_string(), "all")))
-        return errors::bad_request(
-            "The property 'permissionMode' of the permission must be 'Read' or 'All'.");
-    out.mode =
-        equals_ignore_case(mode.as_string(), "all") ? PermissionMode::kAll : PermissionMode::kRead;
-    const json::Value resource = body.member("resource");
-    if (is_absent(resource)) return errors::missing_property("resource");
-    if (!resource.is_string())
-        return errors::bad_request("The property 'resource' of the permission must be a string.");
-    out.resource = resource.as_string();
-    TRY(out.partition_key, read_resource_key(body.member("resourcePartitionKey")));
-    TRY(out.scope, permission_scope(out.resource, out.partition_key));
-    return out;
-}
-
 Status CatalogImpl::check_scope_free(const UserNode& user, std::string_view scope,
                                      uint64_t except) const {
     for (const auto& [number, node] : user.permissions.nodes()) {
@@ -228,11 +188,11 @@ Status CatalogImpl::check_scope_free(const UserNode& user, std::string_view scop
 }
 
 Result<PermissionPtr> CatalogImpl::store_permission(UserNode& user, uint64_t number,
-                                                    PermissionBody body) {
+                                                    NewPermission wanted) {
     const PermissionNode* existing = user.permissions.find_number(number);
     records::Permission record{
-        {user.record.rid, number}, std::move(body.id),           new_version(), body.mode,
-        std::move(body.resource),  std::move(body.partition_key)};
+        {user.record.rid, number},  std::move(wanted.id),           new_version(), wanted.mode,
+        std::move(wanted.resource), std::move(wanted.partition_key)};
     MetaChange change;
     change.put(record);
     records::User user_record = user.record;
@@ -251,36 +211,38 @@ Result<PermissionPtr> CatalogImpl::store_permission(UserNode& user, uint64_t num
 
 Result<Catalog::PermissionChange> CatalogImpl::create_permission(std::string_view database,
                                                                  std::string_view user,
-                                                                 const json::Value& body,
+                                                                 NewPermission wanted,
                                                                  Upsert upsert) {
     WriteLock write(write_mutex_);
     TRY(UserNode * parent, user_owner(database, user));
-    TRY(PermissionBody permission, read_permission(body));
-    const PermissionNode* existing = parent->permissions.find(permission.id);
+    TRY_STATUS(check_name(wanted.id));
+    TRY(const std::string scope, permission_scope(wanted.resource, wanted.partition_key));
+    const PermissionNode* existing = parent->permissions.find(wanted.id);
     if (existing != nullptr && upsert == Upsert::kNo) return errors::conflict();
     const uint64_t number =
         existing != nullptr ? existing->permission->rid.number : parent->record.next_permission;
-    TRY_STATUS(check_scope_free(*parent, permission.scope, number));
-    TRY(PermissionPtr stored, store_permission(*parent, number, std::move(permission)));
+    TRY_STATUS(check_scope_free(*parent, scope, number));
+    TRY(PermissionPtr stored, store_permission(*parent, number, std::move(wanted)));
     return PermissionChange{std::move(stored), existing == nullptr};
 }
 
 Result<PermissionPtr> CatalogImpl::replace_permission(std::string_view database,
                                                       std::string_view user,
                                                       std::string_view permission,
-                                                      const json::Value& body,
+                                                      NewPermission wanted,
                                                       std::string_view if_match) {
     WriteLock write(write_mutex_);
     TRY(UserNode * parent, user_owner(database, user));
     const PermissionNode* node = State::permission(*parent, permission);
     if (node == nullptr) return errors::resource_not_found("The permission does not exist.");
-    TRY(PermissionBody after, read_permission(body));
+    TRY_STATUS(check_name(wanted.id));
+    TRY(const std::string scope, permission_scope(wanted.resource, wanted.partition_key));
     TRY_STATUS(check_if_match(if_match, node->permission->version.etag));
-    if (after.id != node->permission->id && parent->permissions.find(after.id) != nullptr)
+    if (wanted.id != node->permission->id && parent->permissions.find(wanted.id) != nullptr)
         return errors::conflict();
     const uint64_t number = node->permission->rid.number;
-    TRY_STATUS(check_scope_free(*parent, after.scope, number));
-    return store_permission(*parent, number, std::move(after));
+    TRY_STATUS(check_scope_free(*parent, scope, number));
+    return store_permission(*parent, number, std::move(wanted));
 }
 
 Status CatalogImpl::delete_permission(std::string_view database, std::string_view user,

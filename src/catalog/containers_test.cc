@@ -49,7 +49,7 @@ TEST_F(ContainerTest, AsClientsSeeIt) {
     EXPECT_EQ(self, "dbs/" + container.database->rid.text() + "/colls/" + container.rid_text + "/");
     EXPECT_EQ(container.alt_path, "dbs/d/colls/c");
     EXPECT_EQ(
-        container.json(),
+        rest::container_json(container),
         R"({"id":"c","indexingPolicy":{"indexingMode":"consistent","automatic":true,)"
         R"("includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/\"_etag\"/?"}]},)"
         R"("partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},)"
@@ -77,7 +77,7 @@ TEST_F(ContainerTest, PartitionKeyRanges) {
     const auto created = account_.create_container("d", kContainer, {12'000, {}, {}});
     ASSERT_TRUE(created.ok());
     const Container& container = **created;
-    const std::string json = container.pkranges_json(container.ranges_since(0));
+    const std::string json = rest::ranges_json(container, container.ranges_since(0));
     const auto value = account_.parse(json);
     EXPECT_EQ(value.member("_rid").as_string(), container.rid_text);
     EXPECT_EQ(value.member("_count").as_int64(), 2);
@@ -173,15 +173,15 @@ TEST_F(ContainerTest, LegacyFixed) {
     EXPECT_EQ(ended(account_.create_container("d", R"({"id":"f"})")), Ended::kBadRequest);
     const auto created = account_.create_container("d", R"({"id":"f"})", {10'000, {}, {}}, true);
     ASSERT_TRUE(created.ok());
-    EXPECT_TRUE((*created)->legacy_fixed);
+    EXPECT_TRUE((*created)->definition->legacy_fixed());
     EXPECT_EQ((*created)->ranges->ranges.size(), 1u);
     EXPECT_EQ(ended(account_.create_container("d", R"({"id":"g"})", {10'100, {}, {}}, true)),
               Ended::kBadRequest);
     EXPECT_EQ(ended(account_.replace_container("d", "f", R"({"id":"f"})")), Ended::kOk);
     const OfferPtr offer = account_->offer_of((*created)->rid_text);
-    EXPECT_EQ(ended(account_->replace_offer(
-                  offer->rid, account_.parse(R"({"content":{"offerThroughput":11000}})"),
-                  Catalog::Migrate::kNo, "")),
+    EXPECT_EQ(ended(rest::by_body::replace_offer(
+                  *account_.catalog, offer->rid,
+                  account_.parse(R"({"content":{"offerThroughput":11000}})"), Migrate::kNo, "")),
               Ended::kBadRequest);
 }
 
@@ -331,7 +331,7 @@ TEST(Containers, RefusedWriteChangesNothing) {
         ASSERT_TRUE(catalog.ok()) << message_of(catalog);
         json::Arena arena;
         const auto refused =
-            (*catalog)->create_container("d", *json::parse(named("x"), arena), {}, false);
+            rest::by_body::create_container(**catalog, "d", *json::parse(named("x"), arena));
         EXPECT_EQ(ended(refused), Ended::kReadOnly);
         EXPECT_EQ(ended((*catalog)->delete_database("d", "")), Ended::kReadOnly);
         EXPECT_EQ((*catalog)->all_containers().size(), 1u);
@@ -354,7 +354,7 @@ TEST(Containers, DamagedOrNewerCatalogIsRefused) {
             ASSERT_TRUE(value.ok() && *value);
             std::string changed = **value;
             if (newer)
-                changed[0] = 3;
+                changed[0] = 4;
             else
                 changed.resize(changed.size() / 2);
             MetaChangeForTest{key, changed}.commit(*account.store);

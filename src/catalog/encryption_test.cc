@@ -23,7 +23,7 @@ protected:
                R"(","keyWrapMetadata":{"type":"local","name":"n","value":"v","algorithm":"RSA-OAEP"}})";
     }
     Result<EncryptionKeyPtr> create_key(const std::string& body) {
-        return account_->create_encryption_key("d", account_.parse(body));
+        return rest::by_body::create_encryption_key(*account_.catalog, "d", account_.parse(body));
     }
     static std::string path(const std::string& name, const std::string& type = "Deterministic",
                             const std::string& key = "k") {
@@ -49,7 +49,7 @@ TEST_F(EncryptionTest, KeysAsClientsSeeThem) {
     ASSERT_TRUE(created.ok()) << created.error().message;
     const EncryptionKey& key = **created;
     EXPECT_EQ(
-        key.json(),
+        rest::encryption_key_json(key),
         R"({"id":"k","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256",)"
         R"("wrappedDataEncryptionKey":"d3JhcA==","keyWrapMetadata":{"type":"local","name":"n",)"
         R"("value":"v","algorithm":"RSA-OAEP"},"_rid":")" +
@@ -61,7 +61,8 @@ TEST_F(EncryptionTest, KeysAsClientsSeeThem) {
     EXPECT_EQ(account_->find_encryption_key("d", key.rid.text()), *created);
     EXPECT_EQ(account_->find_encryption_key("d", "other"), nullptr);
     EXPECT_EQ(ended(create_key(key_body("k"))), Ended::kConflict);
-    EXPECT_EQ(ended(account_->create_encryption_key("x", account_.parse(key_body("k")))),
+    EXPECT_EQ(ended(rest::by_body::create_encryption_key(*account_.catalog, "x",
+                                                         account_.parse(key_body("k")))),
               Ended::kOwnerNotFound);
 }
 
@@ -69,22 +70,23 @@ TEST_F(EncryptionTest, KeysAreRewrappedAndSurviveARestart) {
     ASSERT_TRUE(create_key(key_body("k")).ok());
     const auto before = account_->find_encryption_key("d", "k");
     const auto replace = [&](const std::string& body, const std::string& if_match) {
-        return account_->replace_encryption_key("d", "k", account_.parse(body), if_match);
+        return rest::by_body::replace_encryption_key(*account_.catalog, "d", "k",
+                                                     account_.parse(body), if_match);
     };
     EXPECT_EQ(ended(replace(key_body("k", "bmV3"), "stale")), Ended::kPrecondition);
     EXPECT_EQ(ended(replace(key_body("other", "bmV3"), "")), Ended::kBadRequest);
     const auto after = replace(key_body("k", "bmV3"), before->version.etag);
     ASSERT_TRUE(after.ok());
-    EXPECT_NE((*after)->json().find("bmV3"), std::string::npos);
+    EXPECT_NE(rest::encryption_key_json(**after).find("bmV3"), std::string::npos);
     EXPECT_EQ((*after)->rid, before->rid);
     EXPECT_NE((*after)->version.etag, before->version.etag);
-    EXPECT_EQ(
-        ended(account_->replace_encryption_key("d", "none", account_.parse(key_body("none")), "")),
-        Ended::kNotFound);
-    const std::string json = (*after)->json();
+    EXPECT_EQ(ended(rest::by_body::replace_encryption_key(*account_.catalog, "d", "none",
+                                                          account_.parse(key_body("none")), "")),
+              Ended::kNotFound);
+    const std::string json = rest::encryption_key_json(**after);
     account_.reopen();
     ASSERT_NE(account_->find_encryption_key("d", "k"), nullptr);
-    EXPECT_EQ(account_->find_encryption_key("d", "k")->json(), json);
+    EXPECT_EQ(rest::encryption_key_json(*account_->find_encryption_key("d", "k")), json);
     // With the database they go, and its name comes back without them.
     ASSERT_TRUE(account_->delete_database("d", "").ok());
     account_.reopen();
@@ -128,14 +130,14 @@ TEST_F(EncryptionTest, PoliciesNameKeysThatExist) {
     ASSERT_TRUE(create_key(key_body("k")).ok());
     const auto created = account_.create_container("d", body);
     ASSERT_TRUE(created.ok()) << created.error().message;
-    EXPECT_NE((*created)->json().find(R"("clientEncryptionPolicy":{"includedPaths":[)" +
-                                      path("/ssn") + "," + path("/notes", "Randomized") +
-                                      R"(],"policyFormatVersion":1})"),
+    EXPECT_NE(rest::container_json(**created).find(
+                  R"("clientEncryptionPolicy":{"includedPaths":[)" + path("/ssn") + "," +
+                  path("/notes", "Randomized") + R"(],"policyFormatVersion":1})"),
               std::string::npos)
-        << (*created)->json();
-    const std::string json = (*created)->json();
+        << rest::container_json(**created);
+    const std::string json = rest::container_json(**created);
     account_.reopen();
-    EXPECT_EQ(account_->find_container("d", "c")->json(), json);
+    EXPECT_EQ(rest::container_json(*account_->find_container("d", "c")), json);
 }
 
 TEST_F(EncryptionTest, PoliciesAreImmutable) {
@@ -156,7 +158,7 @@ TEST_F(EncryptionTest, PoliciesAreImmutable) {
         "d", "c",
         R"({"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":60})");
     ASSERT_TRUE(left_out.ok()) << left_out.error().message;
-    EXPECT_NE((*left_out)->json().find(path("/a")), std::string::npos);
+    EXPECT_NE(rest::container_json(**left_out).find(path("/a")), std::string::npos);
 }
 
 TEST_F(EncryptionTest, MalformedPoliciesAreRefused) {

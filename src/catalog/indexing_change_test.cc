@@ -77,7 +77,7 @@ TEST_F(IndexingChangeTest, CarriedOutInTheBackground) {
     EXPECT_TRUE(settings().composite_usable(settings().indexing.composites.at(0)));
     // Clients see no change of the container.
     EXPECT_EQ(container()->version.etag, version.etag);
-    EXPECT_NE(container()->definition.find("compositeIndexes"), std::string::npos);
+    EXPECT_NE(rest::container_json(*container()).find("compositeIndexes"), std::string::npos);
     EXPECT_EQ(container()->ranges->ranges[0].partition->settings(), container()->settings);
     EXPECT_EQ(check(), Findings());
     // The same policy again, and other properties, change no index.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/errors.h"
 #include "base/limits.h"
@@ -23,26 +22,19 @@ Status check_name(std::string_view name) {
     return {};
 }
 
-Result<std::string> body_id(const json::Value& body) {
-    if (!body.is_object())
-        return errors::bad_request("The request body must be a JSON object with the member 'id'.");
-    const json::Value id = body.member("id");
-    if (id.is_undefined()) return errors::missing_property("id");
-    if (!id.is_string()) return errors::invalid_id("it must be a string");
-    TRY_STATUS(check_name(id.as_string()));
-    return std::string(id.as_string());
+Error bad_property(std::string_view name, std::string_view expected) {
+    return errors::bad_request(
+        fmt::format("The container's property '{}' is invalid: it must be {}.", name, expected));
 }
 
-Status refuse_unknown(const json::Value& body, std::string_view what,
-                      std::initializer_list<std::string_view> known) {
-    for (const json::Member& member : body.members()) {
-        if (member.name.starts_with('_') || is_absent(member.value)) continue;
-        if (std::find(known.begin(), known.end(), member.name) == known.end())
-            return Status(errors::bad_request(
-                fmt::format("{} has no property '{}'. Remove it from the definition.", what,
-                            excerpt(member.name))));
-    }
-    return {};
+Error bad_definition_member(std::string_view property, std::string_view what) {
+    return errors::bad_request(
+        fmt::format("The container's property '{}' is invalid: {}.", property, what));
+}
+
+Error cannot_change(std::string_view property) {
+    return errors::bad_request(fmt::format(
+        "The container's property '{}' cannot be changed after its creation.", property));
 }
 
 Status check_if_match(std::string_view if_match, std::string_view etag) {
@@ -58,15 +50,6 @@ std::string excerpt(std::string_view text) {
     size_t end = kBytesMax;
     while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
     return std::string(text.substr(0, end)) + "...";
-}
-
-std::optional<int64_t> integral(const json::Value& value) {
-    if (!value.is_number()) return std::nullopt;
-    if (value.is_int64()) return value.as_int64();
-    const double number = value.as_double();
-    constexpr double kExactMax = 9007199254740992.0;  // beyond 2^53 the text is not what we hold
-    if (!(std::abs(number) <= kExactMax) || number != std::trunc(number)) return std::nullopt;
-    return static_cast<int64_t>(number);
 }
 
 Result<json::MemberPath> parse_member_path(std::string_view path, std::string_view what) {

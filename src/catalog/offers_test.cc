@@ -12,7 +12,6 @@ namespace {
 using testing::Account;
 using testing::Folder;
 using testing::message_of;
-using Migrate = Catalog::Migrate;
 
 class OfferTest : public ::testing::Test {
 protected:
@@ -28,7 +27,8 @@ protected:
     }
     Result<OfferPtr> replace(const OfferPtr& offer, std::string_view body,
                              Migrate migrate = Migrate::kNo, std::string_view if_match = {}) {
-        return account_->replace_offer(offer->rid, account_.parse(body), migrate, if_match);
+        return rest::by_body::replace_offer(*account_.catalog, offer->rid, account_.parse(body),
+                                            migrate, if_match);
     }
     static std::string manual(int64_t value) {
         return R"({"content":{"offerThroughput":)" + std::to_string(value) + "}}";
@@ -47,7 +47,7 @@ TEST_F(OfferTest, ManualAsClientsSeeIt) {
     const OfferPtr offer = create({400, {}, {}});
     ASSERT_NE(offer, nullptr);
     EXPECT_EQ(
-        offer->json(),
+        rest::offer_json(*offer),
         R"({"id":")" + offer->rid + R"(","_rid":")" + offer->rid + R"(","_self":"offers/)" +
             offer->rid + R"(/","_etag":"\")" + offer->version.etag + R"(\"","_ts":)" +
             std::to_string(account_.clock.wall_seconds()) +
@@ -64,14 +64,15 @@ TEST_F(OfferTest, ManualAsClientsSeeIt) {
 TEST_F(OfferTest, AutoscaleAsClientsSeeIt) {
     const OfferPtr offer = create({{}, 4'000, 5});
     ASSERT_NE(offer, nullptr);
-    const auto content = account_.parse(offer->json()).member("content");
+    const auto content = account_.parse(rest::offer_json(*offer)).member("content");
     EXPECT_EQ(content.member("offerThroughput").as_int64(), 400);
     EXPECT_EQ(
         json::to_text(content.member("offerAutopilotSettings")),
         R"({"maxThroughput":4000,"autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":5}}})");
     const OfferPtr plain = create({{}, 4'000, {}});
-    EXPECT_EQ(json::to_text(
-                  account_.parse(plain->json()).member("content").member("offerAutopilotSettings")),
+    EXPECT_EQ(json::to_text(account_.parse(rest::offer_json(*plain))
+                                .member("content")
+                                .member("offerAutopilotSettings")),
               R"({"maxThroughput":4000})");
 }
 
@@ -98,13 +99,13 @@ TEST_F(OfferTest, ReplaceManual) {
     for (int64_t bad : {0, 300, 450, 1'000'100})
         EXPECT_EQ(ended(replace(offer, manual(bad))), Ended::kBadRequest) << bad;
     // The whole object, as most clients send it.
-    std::string whole = (*replaced)->json();
+    std::string whole = rest::offer_json(**replaced);
     whole.replace(whole.find(":1000,"), 6, ":2000,");
     const auto again = replace(offer, whole);
     ASSERT_TRUE(again.ok()) << message_of(again);
     EXPECT_EQ((*again)->manual, 2'000);
     account_.reopen();
-    EXPECT_EQ(account_->find_offer(offer->rid)->json(), (*again)->json());
+    EXPECT_EQ(rest::offer_json(*account_->find_offer(offer->rid)), rest::offer_json(**again));
 }
 
 TEST_F(OfferTest, MinimumFollowsTheHighestEver) {
@@ -187,7 +188,7 @@ TEST_F(OfferTest, StorageRaisesTheAutoscaleMaximum) {
 TEST_F(OfferTest, KindChangesOnlyByMigration) {
     const OfferPtr offer = create({50'000, {}, {}});
     EXPECT_EQ(ended(replace(offer, autoscale(50'000))), Ended::kBadRequest);
-    const auto automatic = replace(offer, offer->json(), Migrate::kToAutoscale);
+    const auto automatic = replace(offer, rest::offer_json(*offer), Migrate::kToAutoscale);
     ASSERT_TRUE(automatic.ok()) << message_of(automatic);
     EXPECT_EQ((*automatic)->autoscale_max, 50'000);
     EXPECT_FALSE((*automatic)->manual);
@@ -199,7 +200,7 @@ TEST_F(OfferTest, KindChangesOnlyByMigration) {
     EXPECT_FALSE((*back)->is_autoscale());
     EXPECT_EQ((*back)->highest_ever, 50'000);
     const OfferPtr small = create({400, {}, {}});
-    const auto start = replace(small, small->json(), Migrate::kToAutoscale);
+    const auto start = replace(small, rest::offer_json(*small), Migrate::kToAutoscale);
     ASSERT_TRUE(start.ok());
     EXPECT_EQ((*start)->autoscale_max, 1'000);
 }
@@ -221,9 +222,11 @@ TEST_F(OfferTest, BodiesAreChecked) {
     EXPECT_EQ(ended(replace(offer, "{}")), Ended::kOk);
     EXPECT_EQ(account_->find_offer(offer->rid)->manual, 400);
     EXPECT_EQ(ended(replace(offer, manual(500), Migrate::kNo, "other")), Ended::kPrecondition);
-    EXPECT_EQ(ended(account_->replace_offer("AAAA", account_.parse("{}"), Migrate::kNo, "")),
+    EXPECT_EQ(ended(rest::by_body::replace_offer(*account_.catalog, "AAAA", account_.parse("{}"),
+                                                 Migrate::kNo, "")),
               Ended::kNotFound);
-    EXPECT_EQ(ended(account_->replace_offer("?", account_.parse("{}"), Migrate::kNo, "")),
+    EXPECT_EQ(ended(rest::by_body::replace_offer(*account_.catalog, "?", account_.parse("{}"),
+                                                 Migrate::kNo, "")),
               Ended::kNotFound);
 }
 

@@ -168,10 +168,8 @@ TEST(Ranges, RedistributedInTheMiddle) {
     int copies = 0;
     progress.on_step = [&](Step step) {
         if (step != Step::kCaughtUp || ++copies > 1) return;
-        const auto body =
-            account.parse(R"({"throughputPolicy":"custom","targetPhysicalPartitionThroughputInfo":)"
-                          R"([{"id":"0","throughput":3000},{"id":"1","throughput":9000}]})");
-        const auto moved = account->redistribute(*written.container(), body);
+        const Redistribution wanted{false, {{0, 3000}, {1, 9000}}};
+        const auto moved = account->redistribute(*written.container(), wanted);
         ASSERT_TRUE(moved.ok()) << moved.error().message;
     };
     const auto split = account->change_ranges(split_of(*written.container(), "1"), progress);

@@ -61,8 +61,8 @@ std::string encryption_key_key(const EncryptionKeyRid& rid) {
     append_u64_be(key, rid.number);
     return key;
 }
-std::string view_key(const ContainerRid& rid) {
-    std::string key = kind_prefix(Kind::kView);
+std::string materialized_view_key(const ContainerRid& rid) {
+    std::string key = kind_prefix(Kind::kMaterializedView);
     append_u32_be(key, rid.database.number);
     append_u32_be(key, rid.number);
     return key;
@@ -90,8 +90,8 @@ std::string key(const EncryptionKey& record) {
     return encryption_key_key(record.rid);
 }
 
-std::string key(const View& record) {
-    return view_key(record.rid);
+std::string key(const MaterializedView& record) {
+    return materialized_view_key(record.rid);
 }
 
 std::string key(const Move& record) {
@@ -126,7 +126,8 @@ std::optional<Kind> kind_of(std::string_view key) {
     if ((kind < static_cast<uint8_t>(Kind::kAccount) ||
          kind > static_cast<uint8_t>(Kind::kPermission)) &&
         kind != static_cast<uint8_t>(Kind::kEncryptionKey) &&
-        kind != static_cast<uint8_t>(Kind::kView) && kind != static_cast<uint8_t>(Kind::kMove) &&
+        kind != static_cast<uint8_t>(Kind::kMaterializedView) &&
+        kind != static_cast<uint8_t>(Kind::kMove) &&
         kind != static_cast<uint8_t>(Kind::kRangeRequest) &&
         kind != static_cast<uint8_t>(Kind::kScript))
         return std::nullopt;

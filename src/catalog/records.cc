@@ -3,144 +3,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <concepts>
-#include <map>
 #include <type_traits>
-#include <utility>
 
 #include "base/bytes.h"
 #include "base/encoding.h"
 #include "base/errors.h"
+#include "catalog/detail/record_io.h"
+#include "catalog/stored_json.h"
 
 namespace orrery::catalog::records {
 namespace {
 
+using detail::Either;
+using detail::Reader;
+using detail::Writer;
+
 /// 2: weights of ranges, throughput buckets of offers.
-constexpr uint8_t kFormatVersion = 2;
 constexpr uint8_t kFirstWithWeights = 2;
+/// 3: definitions, policies and wrapped keys are no longer JSON texts.
+constexpr uint8_t kFirstTyped = 3;
 
-// The fields of a record are named once, in `fields` below: what writes them and what reads them
-// follow the same list. Signed numbers of a record are -1 or more.
-
-class Writer {
-public:
-    uint8_t version() const { return kFormatVersion; }
-    /// Whether fields at the end of a record, which may be left out, are there.
-    bool present(bool present) const { return present; }
-    void byte(uint8_t v) { out_.push_back(static_cast<char>(v)); }
-    template <typename Enum>
-    void choice(Enum v) {
-        byte(static_cast<uint8_t>(v));
-    }
-    void flag(bool v) { byte(v ? 1 : 0); }
-    void fixed(uint32_t v) { append_u32_be(out_, v); }
-    void fixed(uint64_t v) { append_u64_le(out_, v); }
-    void count(uint64_t v) { append_varint(out_, v); }
-    void number(int64_t v) { append_varint(out_, static_cast<uint64_t>(v + 1)); }
-    void optional(const std::optional<int64_t>& v) {
-        flag(v.has_value());
-        if (v) number(*v);
-    }
-    void bytes(std::string_view v) { append_bytes(out_, v); }
-    template <typename List, typename Each>
-    void list(const List& all, Each each) {
-        count(all.size());
-        for (const auto& one : all) each(one);
-    }
-    template <typename Key, typename Value>
-    void map(const std::map<Key, Value>& all) {
-        count(all.size());
-        for (const auto& [key, value] : all) {
-            count(key);
-            count(value);
-        }
-    }
-    std::string take() { return std::move(out_); }
-
-private:
-    std::string out_{static_cast<char>(kFormatVersion)};
-};
+/// The version in which a record is written; the highest that is known.
+template <typename Record>
+constexpr uint8_t kFormatVersion = kFirstWithWeights;
+template <>
+constexpr uint8_t kFormatVersion<Container> = kFirstTyped;
+template <>
+constexpr uint8_t kFormatVersion<Partition> = kFirstTyped;
+template <>
+constexpr uint8_t kFormatVersion<EncryptionKey> = kFirstTyped;
 
 Error damaged(std::string_view key, std::string_view what) {
     return errors::internal(
         fmt::format("The catalog record {} {}. Run `orrery check` on the data folder.",
                     hex_encode_upper(key), what));
 }
-
-/// Key and value of one record while it is read.
-class Reader {
-public:
-    Reader(std::string_view key_in, std::string_view value_in)
-        : key(key_in.substr(std::min<size_t>(key_in.size(), 6))),
-          whole_key_(key_in),
-          value_(value_in),
-          version_(value_.u8()) {}
-
-    uint8_t version() const { return version_; }
-    bool present(bool) const { return !value_.at_end(); }
-    void byte(uint8_t& v) { v = value_.u8(); }
-    template <typename Enum>
-    void choice(Enum& v) {
-        v = static_cast<Enum>(value_.u8());
-    }
-    void flag(bool& v) {
-        const uint8_t found = value_.u8();
-        v = found == 1;
-        sound_ = sound_ && found <= 1;
-    }
-    void fixed(uint32_t& v) { v = value_.u32_be(); }
-    void fixed(uint64_t& v) { v = value_.u64_le(); }
-    template <std::unsigned_integral T>
-    void count(T& v) {
-        v = static_cast<T>(value_.varint());
-    }
-    void number(int64_t& v) { v = static_cast<int64_t>(value_.varint()) - 1; }
-    void optional(std::optional<int64_t>& v) {
-        bool there = false;
-        flag(there);
-        if (there) number(v.emplace());
-    }
-    void bytes(std::string& v) { v = value_.bytes(); }
-    template <typename List, typename Each>
-    void list(List& all, Each each) {
-        const uint64_t size = value_.varint();
-        for (uint64_t i = 0; i < size && value_.ok(); ++i) {
-            typename List::value_type one{};
-            each(one);
-            all.push_back(std::move(one));
-        }
-    }
-    template <typename Key, typename Value>
-    void map(std::map<Key, Value>& all) {
-        const uint64_t size = value_.varint();
-        for (uint64_t i = 0; i < size && value_.ok(); ++i) {
-            const Key key_of_one = static_cast<Key>(value_.varint());
-            all[key_of_one] = static_cast<Value>(value_.varint());
-        }
-    }
-
-    /// After the last field: all was there and nothing is left.
-    Status finish() const {
-        if (version_ > kFormatVersion)
-            return Status(damaged(whole_key_, "was written by a newer version of this server"));
-        if (version_ == 0 || !sound_ || !key.ok() || !key.at_end() || !value_.ok() ||
-            !value_.at_end())
-            return Status(damaged(whole_key_, "is damaged"));
-        return {};
-    }
-
-    ByteReader key;
-
-private:
-    std::string_view whole_key_;
-    ByteReader value_;
-    uint8_t version_ = 0;
-    bool sound_ = true;
-};
-
-/// A record that is written, or one that is read.
-template <typename T, typename Record>
-concept Either = std::same_as<std::remove_const_t<T>, Record>;
 
 void fields(auto& v, Either<Version> auto& r) {
     v.bytes(r.etag);
@@ -163,9 +60,18 @@ void fields(auto& v, Either<IndexState> auto& r) {
     v.count(r.change);
     fields(v, r.sorted);
     v.list(r.previous, [&](auto& policy) {
-        v.bytes(policy.json);
+        v.bytes(policy.policy);
         fields(v, policy.sorted);
     });
+    if constexpr (!std::is_const_v<std::remove_reference_t<decltype(r)>>)
+        r.as_json = v.version() < kFirstTyped;
+}
+/// A definition, or the JSON that stood in its place.
+void definition_fields(auto& v, auto& r) {
+    if (v.version() >= kFirstTyped)
+        v.bytes(r.definition);
+    else
+        v.bytes(r.json_tail);
 }
 void fields(auto& v, Either<Account> auto& r) {
     v.bytes(r.secret);
@@ -181,7 +87,7 @@ void fields(auto& v, Either<Database> auto& r) {
 void fields(auto& v, Either<Container> auto& r) {
     v.bytes(r.id);
     fields(v, r.version);
-    v.bytes(r.tail);
+    definition_fields(v, r);
     fields(v, r.path_key);
     v.count(r.settings_version);
     v.count(r.map_version);
@@ -203,7 +109,7 @@ void fields(auto& v, Either<Partition> auto& r) {
     v.bytes(r.epk_max);
     v.count(r.settings_version);
     fields(v, r.path_key);
-    v.bytes(r.tail);
+    definition_fields(v, r);
     fields(v, r.index);
 }
 void fields(auto& v, Either<Offer> auto& r) {
@@ -234,9 +140,21 @@ void fields(auto& v, Either<Permission> auto& r) {
 void fields(auto& v, Either<EncryptionKey> auto& r) {
     v.bytes(r.id);
     fields(v, r.version);
-    v.bytes(r.members);
+    if constexpr (!std::is_const_v<std::remove_reference_t<decltype(r)>>) {
+        if (v.version() < kFirstTyped) {
+            std::string members;
+            v.bytes(members);
+            v.accept(read_json_key(members, r.key));
+            return;
+        }
+    }
+    v.bytes(r.key.wrapped);
+    v.bytes(r.key.metadata.type);
+    v.bytes(r.key.metadata.name);
+    v.bytes(r.key.metadata.value);
+    v.optional(r.key.metadata.algorithm);
 }
-void fields(auto& v, Either<View> auto& r) {
+void fields(auto& v, Either<MaterializedView> auto& r) {
     v.flag(r.progress.built);
     v.map(r.progress.positions);
 }
@@ -258,8 +176,29 @@ void fields(auto& v, Either<Script> auto& r) {
     v.choice(r.operation);
 }
 
+/// Reads key and value of one record: `key_fields` what is in the key behind its kind.
+template <typename Record, typename KeyFields>
+Result<Record> read(std::string_view key, std::string_view value, KeyFields key_fields) {
+    ByteReader key_in(key.substr(std::min<size_t>(key.size(), 6)));
+    Reader in(value);
+    Record out;
+    key_fields(key_in, out);
+    fields(in, out);
+    if (in.version() > kFormatVersion<Record>)
+        return damaged(key, "was written by a newer version of this server");
+    if (!in.complete() || !key_in.ok() || !key_in.at_end()) return damaged(key, "is damaged");
+    return out;
+}
+
+ContainerRid read_container_rid(ByteReader& in) {
+    ContainerRid out;
+    out.database.number = in.u32_be();
+    out.number = in.u32_be();
+    return out;
+}
+
 std::string written(const auto& record) {
-    Writer out;
+    Writer out(kFormatVersion<std::remove_cvref_t<decltype(record)>>);
     fields(out, record);
     return out.take();
 }
@@ -290,7 +229,7 @@ std::string encode(const Permission& record) {
 std::string encode(const EncryptionKey& record) {
     return written(record);
 }
-std::string encode(const View& record) {
+std::string encode(const MaterializedView& record) {
     return written(record);
 }
 std::string encode(const Move& record) {
@@ -304,48 +243,30 @@ std::string encode(const Script& record) {
 }
 
 Result<Account> decode_account(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    Account out;
-    fields(in, out);
-    TRY_STATUS(in.finish());
-    return out;
+    return read<Account>(key, value, [](ByteReader&, Account&) {});
 }
 
 Result<Database> decode_database(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    Database out;
-    out.rid.number = in.key.u32_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
-    return out;
+    return read<Database>(key, value,
+                          [](ByteReader& in, Database& out) { out.rid.number = in.u32_be(); });
 }
 
 Result<Container> decode_container(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    Container out;
-    out.rid.database.number = in.key.u32_be();
-    out.rid.number = in.key.u32_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
+    TRY(Container out, read<Container>(key, value, [](ByteReader& in, Container& record) {
+            record.rid = read_container_rid(in);
+        }));
     if (out.ranges.empty()) return damaged(key, "has no partitions");
     return out;
 }
 
 Result<Partition> decode_partition(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    Partition out;
-    out.id = in.key.u32_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
-    return out;
+    return read<Partition>(key, value,
+                           [](ByteReader& in, Partition& out) { out.id = in.u32_be(); });
 }
 
 Result<Offer> decode_offer(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    Offer out;
-    out.number = in.key.u32_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
+    TRY(Offer out, read<Offer>(key, value,
+                               [](ByteReader& in, Offer& record) { record.number = in.u32_be(); }));
     if (!out.buckets.valid()) return damaged(key, "has impossible throughput buckets");
     if (out.manual.has_value() == out.autoscale_max.has_value())
         return damaged(key, "is neither manual nor autoscale");
@@ -353,78 +274,57 @@ Result<Offer> decode_offer(std::string_view key, std::string_view value) {
 }
 
 Result<User> decode_user(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    User out;
-    out.rid.database.number = in.key.u32_be();
-    out.rid.number = in.key.u32_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
-    return out;
+    return read<User>(key, value, [](ByteReader& in, User& out) {
+        out.rid.database.number = in.u32_be();
+        out.rid.number = in.u32_be();
+    });
 }
 
 Result<Permission> decode_permission(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    Permission out;
-    out.rid.user.database.number = in.key.u32_be();
-    out.rid.user.number = in.key.u32_be();
-    out.rid.number = in.key.u64_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
+    TRY(Permission out, read<Permission>(key, value, [](ByteReader& in, Permission& record) {
+            record.rid.user.database.number = in.u32_be();
+            record.rid.user.number = in.u32_be();
+            record.rid.number = in.u64_be();
+        }));
     if (out.mode > PermissionMode::kAll) return damaged(key, "has an unknown mode");
     return out;
 }
 
 Result<EncryptionKey> decode_encryption_key(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    EncryptionKey out;
-    out.rid.database.number = in.key.u32_be();
-    out.rid.number = in.key.u64_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
-    return out;
+    return read<EncryptionKey>(key, value, [](ByteReader& in, EncryptionKey& out) {
+        out.rid.database.number = in.u32_be();
+        out.rid.number = in.u64_be();
+    });
 }
 
-Result<View> decode_view(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    View out;
-    out.rid.database.number = in.key.u32_be();
-    out.rid.number = in.key.u32_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
-    return out;
+Result<MaterializedView> decode_materialized_view(std::string_view key, std::string_view value) {
+    return read<MaterializedView>(key, value, [](ByteReader& in, MaterializedView& out) {
+        out.rid = read_container_rid(in);
+    });
 }
 
 Result<Move> decode_move(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    Move out;
-    const uint32_t first = in.key.u32_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
+    uint32_t first = 0;
+    TRY(Move out, read<Move>(key, value, [&](ByteReader& in, Move&) { first = in.u32_be(); }));
     if (out.targets.empty() || out.targets.front() != first) return damaged(key, "is damaged");
     return out;
 }
 
 Result<RangeRequest> decode_range_request(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    RangeRequest out;
-    out.number = in.key.u64_be();
-    out.change.request = out.number;
-    fields(in, out);
-    TRY_STATUS(in.finish());
+    TRY(RangeRequest out, read<RangeRequest>(key, value, [](ByteReader& in, RangeRequest& record) {
+            record.change.request = record.number = in.u64_be();
+        }));
     if (out.change.at > RangeChange::At::kGiven || out.change.range_ids.empty())
         return damaged(key, "is damaged");
     return out;
 }
 
 Result<Script> decode_script(std::string_view key, std::string_view value) {
-    Reader in(key, value);
-    Script out;
-    out.container.database.number = in.key.u32_be();
-    out.container.number = in.key.u32_be();
-    out.type = static_cast<ChildType>(in.key.u8());
-    out.number = in.key.u64_be();
-    fields(in, out);
-    TRY_STATUS(in.finish());
+    TRY(Script out, read<Script>(key, value, [](ByteReader& in, Script& record) {
+            record.container = read_container_rid(in);
+            record.type = static_cast<ChildType>(in.u8());
+            record.number = in.u64_be();
+        }));
     if (out.type < ChildType::kUdf || out.type > ChildType::kProcedure)
         return damaged(key, "is a script of an unknown type");
     if (out.operation > TriggerOperation::kReplace)

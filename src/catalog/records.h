@@ -25,7 +25,7 @@ enum class Kind : uint8_t {
     kUser = 6,
     kPermission = 7,
     kEncryptionKey = 12,
-    kView = 13,
+    kMaterializedView = 13,
     kMove = 16,
     kRangeRequest = 17,
     kScript = 20,
@@ -47,13 +47,14 @@ struct Database {
 /// What a container's definition does not say of its index.
 struct IndexState {
     struct Policy {
-        std::string json;
+        std::string policy;  ///< definition_record.h; a JSON text where `as_json` says so
         std::vector<std::string> sorted;  ///< path texts
         friend bool operator==(const Policy&, const Policy&) = default;
     };
     uint64_t change = 0;              ///< number of the policy change that runs, or was last
     std::vector<std::string> sorted;  ///< the present policy's sorted paths
     std::vector<Policy> previous;     ///< policies whose entries items may still have
+    bool as_json = false;             ///< read from a record before version 3
     bool empty() const { return change == 0; }
     friend bool operator==(const IndexState&, const IndexState&) = default;
 };
@@ -68,7 +69,8 @@ struct Container {
     ContainerRid rid;
     std::string id;
     Version version;
-    std::string tail;  ///< definition.h
+    std::string definition;  ///< definition_record.h
+    std::string json_tail;   ///< instead of it in records before version 3 (stored_json.h)
     SipKey path_key;
     uint64_t settings_version = 1;
     uint64_t map_version = 1;
@@ -87,7 +89,8 @@ struct Partition {
     std::string epk_max;
     uint64_t settings_version = 1;
     SipKey path_key;
-    std::string tail;
+    std::string definition;
+    std::string json_tail;
     IndexState index;
 };
 struct Offer {
@@ -121,13 +124,13 @@ struct EncryptionKey {
     EncryptionKeyRid rid;
     std::string id;
     Version version;
-    std::string members;  ///< catalog::EncryptionKey::members
+    WrappedKey key;
 };
 
 /// How far a materialized view has come; its definition is its container's.
-struct View {
+struct MaterializedView {
     ContainerRid rid;
-    ViewProgress progress;
+    MaterializedViewProgress progress;
 };
 
 /// Partitions being filled by a split or merge that has not come to its switch. Found at start, it
@@ -157,7 +160,7 @@ std::string key(const Offer& record);
 std::string key(const User& record);
 std::string key(const Permission& record);
 std::string key(const EncryptionKey& record);
-std::string key(const View& record);
+std::string key(const MaterializedView& record);
 std::string key(const Move& record);
 std::string key(const RangeRequest& record);
 std::string key(const Script& record);
@@ -168,7 +171,7 @@ std::string offer_key(uint32_t number);
 std::string user_key(const UserRid& rid);
 std::string permission_key(const PermissionRid& rid);
 std::string encryption_key_key(const EncryptionKeyRid& rid);
-std::string view_key(const ContainerRid& rid);
+std::string materialized_view_key(const ContainerRid& rid);
 std::string range_request_key(uint64_t number);
 
 std::string encode(const Account& record);
@@ -179,7 +182,7 @@ std::string encode(const Offer& record);
 std::string encode(const User& record);
 std::string encode(const Permission& record);
 std::string encode(const EncryptionKey& record);
-std::string encode(const View& record);
+std::string encode(const MaterializedView& record);
 std::string encode(const Move& record);
 std::string encode(const RangeRequest& record);
 std::string encode(const Script& record);
@@ -196,7 +199,7 @@ Result<Offer> decode_offer(std::string_view key, std::string_view value);
 Result<User> decode_user(std::string_view key, std::string_view value);
 Result<Permission> decode_permission(std::string_view key, std::string_view value);
 Result<EncryptionKey> decode_encryption_key(std::string_view key, std::string_view value);
-Result<View> decode_view(std::string_view key, std::string_view value);
+Result<MaterializedView> decode_materialized_view(std::string_view key, std::string_view value);
 Result<Move> decode_move(std::string_view key, std::string_view value);
 Result<RangeRequest> decode_range_request(std::string_view key, std::string_view value);
 Result<Script> decode_script(std::string_view key, std::string_view value);

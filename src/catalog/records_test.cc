@@ -22,7 +22,7 @@ Container container() {
     out.rid = kContainerRid;
     out.id = "c";
     out.version = kVersion;
-    out.tail = "x}";
+    out.definition = "x}";
     out.path_key = {0x0102030405060708, 0x1112131415161718};
     out.settings_version = 2;
     out.map_version = 3;
@@ -41,7 +41,7 @@ Partition partition() {
     out.epk_max = "\xFF";
     out.settings_version = 2;
     out.path_key = {0x0102030405060708, 0x1112131415161718};
-    out.tail = "x}";
+    out.definition = "x}";
     return out;
 }
 Offer offer() {
@@ -71,10 +71,10 @@ TEST(CatalogRecords, GoldenValues) {
     EXPECT_EQ(hex_encode_upper(encode(account())), "0206736563726574DE98EDD1020305");
     EXPECT_EQ(hex_encode_upper(encode(database())), "02026462" + version + "01");
     EXPECT_EQ(hex_encode_upper(encode(container())),
-              "020163" + version + "02787D" + "08070605040302011817161514131211" + "02030503" +
+              "030163" + version + "02787D" + "08070605040302011817161514131211" + "02030503" +
                   "02" + "0107010000" + "0208010000");
     EXPECT_EQ(hex_encode_upper(encode(partition())),
-              "022A3B4C5D800000010101021FFF01FF02"
+              "032A3B4C5D800000010101021FFF01FF02"
               "0807060504030201181716151413121102787D");
     EXPECT_EQ(hex_encode_upper(encode(offer())), "022A3B4C5D80000001" + version + "00" + "01A11F" +
                                                      "0106" + "A11F" + "01" + "000000000000");
@@ -151,7 +151,7 @@ void expect_damage_is_found(const std::string& key, const std::string& value, De
     EXPECT_FALSE(decode(key + "x", value).ok());
     EXPECT_FALSE(decode(key.substr(0, key.size() - 1), value).ok());
     std::string newer = value;
-    newer[0] = 3;
+    newer[0] = 4;
     const auto result = decode(key, newer);
     ASSERT_FALSE(result.ok());
     EXPECT_NE(result.error().message.find("newer version"), std::string::npos);
@@ -166,17 +166,55 @@ TEST(CatalogRecords, DamageIsFound) {
     expect_damage_is_found(key(permission()), encode(permission()), decode_permission);
 }
 
-/// Records of the first format: ranges without weights, offers without buckets.
-TEST(CatalogRecords, FirstFormat) {
-    std::string old_container = encode(container());
-    old_container[0] = 1;
-    ASSERT_EQ(hex_encode_upper(old_container.substr(old_container.size() - 10)),
-              "01070100000208010000");
-    old_container.erase(old_container.size() - 6, 1);
-    old_container.pop_back();
-    const auto c = decode_container(key(container()), old_container);
+/// A record in hexadecimal digits.
+std::string bytes_of(const std::string& hex) {
+    return hex_decode(hex).value();
+}
+
+/// Records of the second format: definitions, policies and wrapped keys as JSON texts.
+TEST(CatalogRecords, SecondFormat) {
+    const std::string version = "05652D74616781E2CFAA06";
+    const std::string index_state =
+        "03"
+        "01042F227322"
+        "02"
+        "027B7D00"
+        "025B5D01042F227422";
+    const std::string old_container = "020163" + version + "02787D" +
+                                      "08070605040302011817161514131211" + "02030503" + "02" +
+                                      "0107010000" + "0208010000";
+    const auto c = decode_container(key(container()), bytes_of(old_container));
     ASSERT_TRUE(c.ok()) << c.error().message;
-    EXPECT_EQ(encode(*c), encode(container()));
+    EXPECT_EQ(c->json_tail, "x}");
+    EXPECT_EQ(c->definition, "");
+    EXPECT_TRUE(c->index.empty());
+    EXPECT_EQ(c->ranges[1].partition, 8U);
+    const auto changed = decode_container(key(container()), bytes_of(old_container + index_state));
+    ASSERT_TRUE(changed.ok());
+    EXPECT_TRUE(changed->index.as_json);
+    ASSERT_EQ(changed->index.previous.size(), 2U);
+    EXPECT_EQ(changed->index.previous[0].policy, "{}");
+    EXPECT_EQ(changed->index.previous[1].sorted, std::vector<std::string>{"/\"t\""});
+    const auto p =
+        decode_partition(key(partition()), bytes_of("022A3B4C5D800000010101021FFF01FF02"
+                                                    "0807060504030201181716151413121102787D"));
+    ASSERT_TRUE(p.ok()) << p.error().message;
+    EXPECT_EQ(p->json_tail, "x}");
+    EXPECT_EQ(p->epk_max, "\xFF");
+}
+
+/// Records of the first format: as those of the second, ranges without weights, offers without
+/// buckets.
+TEST(CatalogRecords, FirstFormat) {
+    const std::string version = "05652D74616781E2CFAA06";
+    const auto c =
+        decode_container(key(container()), bytes_of("010163" + version + "02787D" +
+                                                    "08070605040302011817161514131211" +
+                                                    "02030503" + "02" + "01070100" + "02080100"));
+    ASSERT_TRUE(c.ok()) << c.error().message;
+    EXPECT_EQ(c->json_tail, "x}");
+    EXPECT_EQ(c->ranges[0].weight, 0U);
+    EXPECT_EQ(c->ranges[1].partition, 8U);
     std::string old_offer = encode(offer());
     old_offer[0] = 1;
     EXPECT_FALSE(decode_offer(key(offer()), old_offer).ok());
@@ -198,10 +236,10 @@ TEST(CatalogRecords, UnknownChoices) {
     value[mode] = 0;
     EXPECT_EQ(decode_permission(key(permission()), value)->mode, PermissionMode::kRead);
 
-    const View view{kContainerRid, {true, {}}};
+    const MaterializedView view{kContainerRid, {true, {}}};
     value = encode(view);
     value[1] = 2;
-    EXPECT_FALSE(decode_view(key(view), value).ok());
+    EXPECT_FALSE(decode_materialized_view(key(view), value).ok());
 
     Script script;
     script.container = kContainerRid;
@@ -219,27 +257,47 @@ TEST(CatalogRecords, UnknownChoices) {
 }
 
 TEST(CatalogRecords, EncryptionKeys) {
-    const EncryptionKey record{{kDatabaseRid, 2}, "k", {"e", 5}, R"("a":1)"};
+    const EncryptionKey record{
+        {kDatabaseRid, 2}, "k", {"e", 5}, {"d3JhcA==", {"local", "n", "v", "RSA"}}};
     EXPECT_EQ(hex_encode_upper(key(record)), "00000000430C2A3B4C5D0000000000000002");
-    EXPECT_EQ(hex_encode_upper(encode(record)), "02016B016506052261223A31");
+    EXPECT_EQ(hex_encode_upper(encode(record)),
+              "03016B0165060864334A686341"
+              "3D3D056C6F63616C016E01760103525341");
     const auto decoded = decode_encryption_key(key(record), encode(record));
     ASSERT_TRUE(decoded.ok());
+    EXPECT_EQ(decoded->key, record.key);
     EXPECT_EQ(encode(*decoded), encode(record));
     EXPECT_EQ(decoded->rid, record.rid);
     EXPECT_EQ(kind_of(key(record)), Kind::kEncryptionKey);
     expect_damage_is_found(key(record), encode(record), decode_encryption_key);
 }
 
-TEST(CatalogRecords, Views) {
-    const View record{kContainerRid, {true, {{0, 5}, {3, 300}}}};
+/// Of the second format: the members behind the id, as clients saw them.
+TEST(CatalogRecords, EncryptionKeysAsJson) {
+    const EncryptionKey record{{kDatabaseRid, 2}, "k", {"e", 5}, {"d3JhcA==", {"l", "n", "v", {}}}};
+    const std::string members =
+        R"("encryptionAlgorithm":"A","wrappedDataEncryptionKey":"d3JhcA==",)"
+        R"("keyWrapMetadata":{"type":"l","name":"n","value":"v"})";
+    const auto old_form = [](const std::string& json) {
+        return bytes_of("02016B016506") + static_cast<char>(json.size()) + json;
+    };
+    const auto decoded = decode_encryption_key(key(record), old_form(members));
+    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+    EXPECT_EQ(decoded->key, record.key);
+    EXPECT_FALSE(decode_encryption_key(key(record), old_form(R"("a":1)")).ok());
+    EXPECT_FALSE(decode_encryption_key(key(record), old_form(R"("a":)")).ok());
+}
+
+TEST(CatalogRecords, MaterializedViews) {
+    const MaterializedView record{kContainerRid, {true, {{0, 5}, {3, 300}}}};
     EXPECT_EQ(hex_encode_upper(key(record)).substr(0, 12), "00000000430D");
     EXPECT_EQ(hex_encode_upper(encode(record)), "020102000503AC02");
-    const auto decoded = decode_view(key(record), encode(record));
+    const auto decoded = decode_materialized_view(key(record), encode(record));
     ASSERT_TRUE(decoded.ok());
     EXPECT_EQ(decoded->rid, record.rid);
     EXPECT_EQ(decoded->progress, record.progress);
-    EXPECT_EQ(kind_of(key(record)), Kind::kView);
-    expect_damage_is_found(key(record), encode(record), decode_view);
+    EXPECT_EQ(kind_of(key(record)), Kind::kMaterializedView);
+    expect_damage_is_found(key(record), encode(record), decode_materialized_view);
 }
 
 TEST(CatalogRecords, Moves) {

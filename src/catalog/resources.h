@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "catalog/container_definition.h"
 #include "catalog/rid.h"
-#include "catalog/view_definition.h"
 #include "meter/budget.h"
 #include "partition/partition.h"
 
@@ -29,7 +29,6 @@ struct Database {
     DatabaseRid rid;
     Version version;
     std::string self() const;  ///< "dbs/{rid}/"
-    std::string json() const;  ///< as clients see it
 };
 using DatabasePtr = std::shared_ptr<const Database>;
 
@@ -67,20 +66,20 @@ struct Container {
     std::string alt_path;  ///< "dbs/{db}/colls/{id}"
     Version version;
     partition::ContainerSettingsPtr settings;
-    /// The definition with defaults filled in, as one JSON object text without system properties.
-    std::string definition;
+    ContainerDefinitionPtr definition;
     std::shared_ptr<const RangeMap> ranges;
-    bool legacy_fixed = false;  ///< created without partition key by an old client (systemKey)
-    ViewDefinitionPtr view;     ///< a materialized view: only the server writes to it
-    bool view_built = false;
+    bool materialized_view_built = false;
     /// Materialized views of this container: their ids and rids.
-    std::vector<std::pair<std::string, std::string>> views;
+    std::vector<std::pair<std::string, std::string>> materialized_views;
 
     std::string self() const;  ///< "dbs/{rid}/colls/{rid}/"
-    std::string json() const;  ///< as clients see it
+    /// What it shows of another container; null: it is no materialized view. Only the server writes
+    /// to one.
+    const MaterializedViewDefinition* materialized_view() const {
+        return definition->materialized_view.get();
+    }
     /// Ranges of the map that changed after a version of it; all of them where that is not known.
     std::vector<const PartitionRange*> ranges_since(uint64_t version) const;
-    std::string pkranges_json(const std::vector<const PartitionRange*>& some) const;
 };
 using ContainerPtr = std::shared_ptr<const Container>;
 
@@ -113,8 +112,6 @@ struct Offer {
     Version version;
     bool is_autoscale() const { return autoscale_max.has_value(); }
     int64_t value() const { return is_autoscale() ? *autoscale_max : manual.value_or(0); }
-    /// `current`: what autoscale has scaled to; without it, a tenth of the maximum.
-    std::string json(std::optional<int64_t> current = std::nullopt) const;
 };
 using OfferPtr = std::shared_ptr<const Offer>;
 
@@ -132,8 +129,6 @@ struct User {
     DatabasePtr database;
     UserRid rid;
     Version version;
-    std::string self() const;  ///< "dbs/{rid}/users/{rid}/"
-    std::string json() const;
 };
 using UserPtr = std::shared_ptr<const User>;
 
@@ -141,7 +136,6 @@ using UserPtr = std::shared_ptr<const User>;
 enum class TriggerOperation : uint8_t { kAll, kCreate, kUpdate, kDelete, kReplace };
 
 std::string_view trigger_operation_name(TriggerOperation operation);  ///< "All", "Create", …
-std::string_view script_segment(ChildType type);  ///< "sprocs", "triggers", "udfs"
 
 /// A stored procedure, trigger or user-defined function of a container.
 struct Script {
@@ -154,8 +148,6 @@ struct Script {
     bool runs_after = false;  ///< triggers: after the write rather than before
     TriggerOperation operation = TriggerOperation::kAll;  ///< triggers
     std::string rid() const { return child_rid(container, type, number); }
-    std::string self() const;  ///< "dbs/{rid}/colls/{rid}/sprocs/{rid}/"
-    std::string json() const;
 };
 using ScriptPtr = std::shared_ptr<const Script>;
 
@@ -169,21 +161,28 @@ struct Permission {
     std::string resource;       ///< link as given: "dbs/d/colls/c" or …/docs/x; rid form too
     std::string partition_key;  ///< JSON array text of resourcePartitionKey; empty if none
     Version version;
-    std::string self() const;  ///< "dbs/{rid}/users/{rid}/permissions/{rid}/"
-    /// `token`: the resource token; empty: without `_token`.
-    std::string json(std::string_view token) const;
 };
 using PermissionPtr = std::shared_ptr<const Permission>;
 
-/// A data key of clients, wrapped: what the server cannot open.
+/// A data key of clients, wrapped: what the server cannot open. Both are the clients' texts.
+struct KeyWrapMetadata {
+    std::string type;
+    std::string name;
+    std::string value;
+    std::optional<std::string> algorithm;  ///< absent: from a client of before it was part of it
+    friend bool operator==(const KeyWrapMetadata&, const KeyWrapMetadata&) = default;
+};
+struct WrappedKey {
+    std::string wrapped;  ///< base64
+    KeyWrapMetadata metadata;
+    friend bool operator==(const WrappedKey&, const WrappedKey&) = default;
+};
 struct EncryptionKey {
     std::string id;
     DatabasePtr database;
     EncryptionKeyRid rid;
-    std::string members;  ///< JSON members behind the id (client_encryption.h)
+    WrappedKey key;
     Version version;
-    std::string self() const;  ///< "dbs/{rid}/clientencryptionkeys/{rid}/"
-    std::string json() const;
 };
 using EncryptionKeyPtr = std::shared_ptr<const EncryptionKey>;
 

@@ -23,7 +23,8 @@ protected:
     }
     Result<Catalog::ScriptChange> create(ChildType type, std::string_view body,
                                          Upsert upsert = Upsert::kNo) {
-        return account_->create_script(rid_, type, account_.parse(body), upsert);
+        return rest::by_body::create_script(*account_.catalog, rid_, type, account_.parse(body),
+                                            upsert);
     }
     Folder folder_;
     Account account_;
@@ -37,7 +38,7 @@ TEST_F(ScriptTest, AsClientsSeeIt) {
     ASSERT_TRUE(made.ok());
     const Script& script = *made->script;
     EXPECT_EQ(
-        script.json(),
+        rest::script_json(script),
         R"({"body":"function(){}","id":"t","triggerType":"Pre","triggerOperation":"Create","_rid":")" +
             script.rid() + R"(","_self":"dbs/)" + rid_.database.text() + "/colls/" + rid_.text() +
             "/triggers/" + script.rid() + R"(/","_etag":"\")" + script.version.etag +
@@ -96,11 +97,11 @@ TEST_F(ScriptTest, CreateUpsertReplaceDeleteSurviveARestart) {
     EXPECT_EQ(upserted->script->rid(), first->script->rid());
     EXPECT_NE(upserted->script->version.etag, first->script->version.etag);
     const json::Value renamed = account_.parse(R"({"id":"q","body":"() => 2"})");
-    EXPECT_EQ(ended(account_->replace_script(rid_, ChildType::kProcedure, "p", renamed, "other")),
+    EXPECT_EQ(ended(rest::by_body::replace_script(*account_.catalog, rid_, ChildType::kProcedure,
+                                                  "p", renamed, "other")),
               Ended::kPrecondition);
-    ASSERT_TRUE(account_
-                    ->replace_script(rid_, ChildType::kProcedure, "p", renamed,
-                                     upserted->script->version.etag)
+    ASSERT_TRUE(rest::by_body::replace_script(*account_.catalog, rid_, ChildType::kProcedure, "p",
+                                              renamed, upserted->script->version.etag)
                     .ok());
     EXPECT_EQ(account_->find_script(rid_, ChildType::kProcedure, "p"), nullptr);
     ASSERT_TRUE(create(ChildType::kUdf, R"({"id":"f","body":"() => 3"})").ok());

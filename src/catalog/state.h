@@ -62,7 +62,7 @@ private:
 struct ContainerNode {
     ContainerPtr container;
     records::Container record;
-    ViewProgress view_progress{};  ///< of a materialized view
+    MaterializedViewProgress progress{};  ///< of a materialized view
 };
 struct ScriptNode {
     ScriptPtr script;

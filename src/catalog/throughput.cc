@@ -7,8 +7,6 @@
 #include "base/errors.h"
 #include "base/limits.h"
 #include "base/throughput_errors.h"
-#include "catalog/autoscale_settings.h"
-#include "catalog/names.h"
 
 namespace orrery::catalog {
 namespace {
@@ -42,42 +40,6 @@ Status check_autoscale(int64_t value) {
             "The autoscale maximum throughput must be between {} and {} in increments of {}; "
             "{} is not.",
             limits::kAutoscaleMin, limits::kThroughputMax, limits::kAutoscaleStep, value)));
-    return {};
-}
-
-std::string_view without_slashes(std::string_view link) {
-    while (!link.empty() && link.front() == '/') link.remove_prefix(1);
-    while (!link.empty() && link.back() == '/') link.remove_suffix(1);
-    return link;
-}
-
-/// A body that speaks of another offer or resource is a mistake of the caller.
-Status check_identity(const json::Value& body, const Offer& stored) {
-    const auto differs = [&](std::string_view name, std::string_view expected) {
-        const json::Value given = body.member(name);
-        return !is_absent(given) && (!given.is_string() || without_slashes(given.as_string()) !=
-                                                               without_slashes(expected));
-    };
-    for (std::string_view name : {"id", "_rid"})
-        if (differs(name, stored.rid))
-            return Status(bad_offer_member(name, fmt::format("'{}'", stored.rid)));
-    if (differs("offerResourceId", stored.resource_rid))
-        return Status(
-            bad_offer_member("offerResourceId", fmt::format("'{}'", stored.resource_rid)));
-    if (differs("resource", stored.resource))
-        return Status(bad_offer_member("resource", fmt::format("'{}'", stored.resource)));
-    if (differs("offerVersion", "V2")) return Status(bad_offer_member("offerVersion", "'V2'"));
-    return {};
-}
-
-Status read_autopilot(const json::Value& settings, const Offer& stored, ThroughputRequest& out) {
-    TRY(const AutoscaleSettings read,
-        read_autoscale_settings(settings, "content.offerAutopilotSettings"));
-    out.autoscale_max = read.max ? read.max : stored.autoscale_max;
-    if (!out.autoscale_max)
-        return Status(
-            bad_offer_member("content.offerAutopilotSettings.maxThroughput", "an integer"));
-    out.increment_percent = read.has_upgrade ? read.increment_percent : stored.increment_percent;
     return {};
 }
 
@@ -153,31 +115,14 @@ int64_t range_units_per_us(int64_t throughput, const RangeMap& map, const Partit
     return std::clamp<int64_t>(own, 1, settings.partition_ru_max * meter::kUnitsPerUsPerRu);
 }
 
-Result<ThroughputRequest> read_offer_body(const json::Value& body, const Offer& stored) {
-    if (!body.is_object()) return errors::bad_request("The request body must be an offer object.");
-    TRY_STATUS(check_identity(body, stored));
+ThroughputRequest throughput_after(const Offer& stored, const OfferChange& change) {
+    if (change.manual) return {change.manual, std::nullopt, std::nullopt};
     ThroughputRequest out{stored.manual, stored.autoscale_max, stored.increment_percent};
-    const json::Value content = body.member("content");
-    if (is_absent(content)) return out;
-    TRY_STATUS(check_offer_members(
-        content, "content",
-        {"offerThroughput", "offerAutopilotSettings", "offerIsRUPerMinuteThroughputEnabled",
-         "offerMinimumThroughputParameters"}));
-    const json::Value rate_per_minute = content.member("offerIsRUPerMinuteThroughputEnabled");
-    if (!is_absent(rate_per_minute) && !(rate_per_minute.is_bool() && !rate_per_minute.as_bool()))
-        return errors::not_supported("offerIsRUPerMinuteThroughputEnabled",
-                                     "Provision request units per second.");
-    const json::Value autopilot = content.member("offerAutopilotSettings");
-    if (!is_absent(autopilot)) {
-        out = {};
-        TRY_STATUS(read_autopilot(autopilot, stored, out));
-        return out;
-    }
-    const json::Value throughput = content.member("offerThroughput");
-    if (is_absent(throughput)) return out;
-    const auto manual = integral(throughput);
-    if (!manual) return bad_offer_member("content.offerThroughput", "an integer");
-    return ThroughputRequest{manual, std::nullopt, std::nullopt};
+    if (!change.autoscale) return out;
+    out.manual = std::nullopt;
+    if (change.autoscale->max) out.autoscale_max = change.autoscale->max;
+    if (change.autoscale->has_upgrade) out.increment_percent = change.autoscale->increment_percent;
+    return out;
 }
 
 }  // namespace orrery::catalog

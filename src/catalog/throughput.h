@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/status.h"
+#include "catalog/requests.h"
 #include "catalog/resources.h"
-#include "json/value.h"
 
 /// Rules of provisioned throughput (service model §4 and §6). Pure functions.
 namespace orrery::catalog {
@@ -44,7 +44,8 @@ uint32_t partitions_wanted(const Offer& offer, const ThroughputSettings& setting
 int64_t range_units_per_us(int64_t throughput, const RangeMap& map, const PartitionRange& range,
                            const ThroughputSettings& settings);
 
-/// Values of an offer's replacement body; members that it lacks come from `stored`.
-Result<ThroughputRequest> read_offer_body(const json::Value& body, const Offer& stored);
+/// What an offer has once it is changed. Autoscale settings without a maximum for a manual offer:
+/// neither kind.
+ThroughputRequest throughput_after(const Offer& stored, const OfferChange& change);
 
 }  // namespace orrery::catalog

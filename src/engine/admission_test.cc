@@ -246,7 +246,8 @@ TEST_F(Serverless, FiveThousandPerPartitionAndNoOffers) {
     EXPECT_EQ(create_until_refused("a"), 875);
     json::Arena arena;
     const auto body = json::parse(R"({"id":"x","partitionKey":{"paths":["/pk"]}})", arena);
-    const auto refused = server_.catalog().create_container("d", *body, manual(400), false);
+    const auto refused =
+        rest::by_body::create_container(server_.catalog(), "d", *body, manual(400));
     EXPECT_EQ(ended(refused.error()), Ended::kBadRequest);
     EXPECT_THAT(refused.error().message, ::testing::HasSubstr("serverless"));
     EXPECT_FALSE(server_.catalog().check_offers().ok());

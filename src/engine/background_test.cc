@@ -42,8 +42,8 @@ TEST(Background, CarriesOutIndexChanges) {
           R"({"indexingMode":"none"})", "{}"}) {
         json::Arena arena;
         const std::string body = R"({"id":"c","indexingPolicy":)" + std::string(policy) + "}";
-        const auto replaced =
-            test.catalog().replace_container("d", "c", json::parse(body, arena).value(), "");
+        const auto replaced = rest::by_body::replace_container(test.catalog(), "d", "c",
+                                                               json::parse(body, arena).value());
         ASSERT_TRUE(replaced.ok()) << replaced.error().message;
         put(engine, container, 3);
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
@@ -60,13 +60,12 @@ TEST(Background, CarriesOutIndexChanges) {
     engine.stop_background();
     // Nobody is woken any more.
     json::Arena arena;
-    EXPECT_TRUE(test.catalog()
-                    .replace_container(
-                        "d", "c",
-                        json::parse(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})", arena)
-                            .value(),
-                        "")
-                    .ok());
+    EXPECT_TRUE(
+        rest::by_body::replace_container(
+            test.catalog(), "d", "c",
+            json::parse(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})", arena).value(),
+            "")
+            .ok());
     EXPECT_EQ(test.catalog().index_progress(*test.catalog().find_container("d", "c")), 0);
 }
 
@@ -130,16 +129,14 @@ TEST(Background, IndexChangesArePaid) {
     const auto tokens = [&] { return range.budget->pool()->tokens(test.clock().monotonic_us()); };
     // `v` goes from every item: two terms each.
     json::Arena arena;
-    ASSERT_TRUE(
-        test.catalog()
-            .replace_container(
-                "d", "c",
-                json::parse(R"({"id":"c","indexingPolicy":{"includedPaths":[{"path":"/*"}],)"
-                            R"("excludedPaths":[{"path":"/v/?"}]}})",
-                            arena)
-                    .value(),
-                "")
-            .ok());
+    ASSERT_TRUE(rest::by_body::replace_container(
+                    test.catalog(), "d", "c",
+                    json::parse(R"({"id":"c","indexingPolicy":{"includedPaths":[{"path":"/*"}],)"
+                                R"("excludedPaths":[{"path":"/v/?"}]}})",
+                                arena)
+                        .value(),
+                    "")
+                    .ok());
     const auto changing = [&] {
         return !test.catalog().find_container("d", "c")->settings->previous.empty();
     };

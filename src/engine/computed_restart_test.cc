@@ -56,13 +56,14 @@ TEST(ComputedRestartTest, DefinitionsAndChangesSurvive) {
     {
         Restarting server(folder);
         ASSERT_TRUE(
-            server.catalog().create_database(*json::parse(R"({"id":"d"})", arena), {}).ok());
+            rest::by_body::create_database(server.catalog(), *json::parse(R"({"id":"d"})", arena))
+                .ok());
         const auto container =
-            server.catalog().create_container("d", *json::parse(first, arena), {}, false);
+            rest::by_body::create_container(server.catalog(), "d", *json::parse(first, arena));
         ASSERT_TRUE(container.ok()) << container.error().message;
         EXPECT_NE(
-            (*container)
-                ->definition.find(
+            rest::container_json(**container)
+                .find(
                     R"("computedProperties":[{"name":"low","query":"SELECT VALUE LOWER(c.name) FROM c"}])"),
             std::string::npos);
         for (int i = 0; i < 20; ++i) {
@@ -90,8 +91,8 @@ TEST(ComputedRestartTest, DefinitionsAndChangesSurvive) {
         EXPECT_EQ(server.rows(lower, &access), found);
         EXPECT_EQ(access, "index");
         EXPECT_EQ(server.findings(), std::vector<std::string>());
-        const auto replaced =
-            server.catalog().replace_container("d", "c", *json::parse(second, arena), "");
+        const auto replaced = rest::by_body::replace_container(server.catalog(), "d", "c",
+                                                               *json::parse(second, arena));
         ASSERT_TRUE(replaced.ok()) << replaced.error().message;
     }
     {

@@ -105,7 +105,7 @@ protected:
                                  std::string(policy) + R"(,"computedProperties":)" +
                                  std::string(definitions) + "}";
         const auto made =
-            engine_.catalog().create_container("q", *json::parse(body, arena), {}, false);
+            rest::by_body::create_container(engine_.catalog(), "q", *json::parse(body, arena));
         return made.ok() ? "ok" : made.error().message;
     }
 
@@ -333,8 +333,8 @@ TEST_F(ComputedTest, PatternsThatCannotBe) {
               std::string::npos);
     QueryContainer container = make(R"({"includedPaths":[{"path":"/*"}]})", "");
     json::Arena arena;
-    const auto replaced = engine_.catalog().replace_container(
-        "q", container.container().id,
+    const auto replaced = rest::by_body::replace_container(
+        engine_.catalog(), "q", container.container().id,
         *json::parse(R"({"id":")" + container.container().id +
                          R"(","partitionKey":{"paths":["/id"]},"computedProperties":)" +
                          std::string(kPattern) + "}",

@@ -19,6 +19,7 @@
 #include "catalog/catalog.h"
 #include "engine/account.h"
 #include "engine/engine.h"
+#include "heads/rest/bodies/bodies_test_support.h"
 #include "json/parse.h"
 #include "partition/item_cache.h"
 #include "query/computed.h"
@@ -80,8 +81,10 @@ public:
         catalog::ThroughputRequest throughput;
         throughput.manual = manual;
         if (catalog_->find_database("d") == nullptr)
-            CHECK(catalog_->create_database(*json::parse(R"({"id":"d"})", arena), {}).ok());
-        auto made = catalog_->create_container("d", *json::parse(body, arena), throughput, false);
+            CHECK(rest::by_body::create_database(*catalog_, *json::parse(R"({"id":"d"})", arena))
+                      .ok());
+        auto made =
+            rest::by_body::create_container(*catalog_, "d", *json::parse(body, arena), throughput);
         EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
         return made.ok() ? *made : nullptr;
     }

@@ -45,14 +45,15 @@ TransactionAnswer refused(const Error& error, size_t operations,
 
 Error view_is_read_only(const catalog::Container& container) {
     return errors::forbidden(
-        "'" + container.id + "' is a materialized view of '" + container.view->source_id +
+        "'" + container.id + "' is a materialized view of '" +
+        container.materialized_view()->source_id +
         "': the server keeps it up to date, clients only read it. Write to the "
         "source container.");
 }
 
 Status check_writable(const catalog::Container& container,
                       const partition::Transaction& transaction, const RequestTerms& terms) {
-    if (container.view == nullptr || terms.maintains_view) return {};
+    if (container.materialized_view() == nullptr || terms.maintains_view) return {};
     for (const auto& operation : transaction.operations)
         if (operation.kind != partition::OperationKind::kRead)
             return Status(view_is_read_only(container));
@@ -333,7 +334,7 @@ Result<FeedAnswer> Engine::read_feed(const catalog::Container& given,
 
 Status Engine::delete_partition_key(const catalog::Container& container,
                                     std::string_view epk) const {
-    if (container.view != nullptr) return Status(view_is_read_only(container));
+    if (container.materialized_view() != nullptr) return Status(view_is_read_only(container));
     const auto& range = container.ranges->of_epk(epk);
     const meter::Pricing by = pricing(nullptr);
     return range.partition->delete_logical_partition(

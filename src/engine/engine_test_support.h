@@ -13,6 +13,7 @@
 #include "catalog/catalog.h"
 #include "engine/account.h"
 #include "engine/engine.h"
+#include "heads/rest/bodies/bodies_test_support.h"
 #include "json/parse.h"
 #include "partition/item_cache.h"
 #include "query/computed.h"
@@ -74,29 +75,25 @@ public:
     void create_database(const std::string& id) {
         json::Arena arena;
         const std::string body = R"({"id":")" + id + "\"}";
-        CHECK(catalog_->create_database(*json::parse(body, arena), {}).ok());
+        CHECK(rest::by_body::create_database(*catalog_, *json::parse(body, arena)).ok());
     }
     catalog::ContainerPtr create_container(const std::string& database, std::string_view body,
                                            bool legacy = false,
                                            const catalog::ThroughputRequest& throughput = {}) {
         json::Arena arena;
-        auto made =
-            catalog_->create_container(database, *json::parse(body, arena), throughput, legacy);
+        auto made = rest::by_body::create_container(*catalog_, database, *json::parse(body, arena),
+                                                    throughput, legacy);
         CHECK(made.ok());
         return *made;
     }
     void create_user(const std::string& database, const std::string& id) {
-        json::Arena arena;
-        const std::string body = R"({"id":")" + id + "\"}";
-        CHECK(catalog_
-                  ->create_user(database, *json::parse(body, arena), catalog::Catalog::Upsert::kNo)
-                  .ok());
+        CHECK(catalog_->create_user(database, id, catalog::Catalog::Upsert::kNo).ok());
     }
     catalog::PermissionPtr create_permission(const std::string& database, const std::string& user,
                                              std::string_view body) {
         json::Arena arena;
-        auto made = catalog_->create_permission(database, user, *json::parse(body, arena),
-                                                catalog::Catalog::Upsert::kNo);
+        auto made = rest::by_body::create_permission(
+            *catalog_, database, user, *json::parse(body, arena), catalog::Catalog::Upsert::kNo);
         CHECK(made.ok());
         return made->permission;
     }

@@ -247,7 +247,7 @@ std::optional<catalog::RangeChange> PartitionKeeper::find_need() {
 }
 
 std::optional<catalog::RangeChange> PartitionKeeper::need_of(const catalog::Container& container) {
-    if (container.legacy_fixed || busy(container.rid)) return std::nullopt;
+    if (container.definition->legacy_fixed() || busy(container.rid)) return std::nullopt;
     const catalog::RangeLimits& limits = catalog_.range_limits();
     catalog::RangeChange change;
     change.container = container.rid;

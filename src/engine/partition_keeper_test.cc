@@ -68,13 +68,8 @@ TEST(PartitionKeeper, SplitsByThroughput) {
     ASSERT_TRUE(put(engine, container, "p", "x", 1).result.committed);
     const auto offer = test.catalog().offer_of(container->rid_text);
     ASSERT_NE(offer, nullptr);
-    json::Arena arena;
     ASSERT_TRUE(
-        test.catalog()
-            .replace_offer(offer->rid,
-                           json::parse(R"({"content":{"offerThroughput":45000}})", arena).value(),
-                           catalog::Catalog::Migrate::kNo, "")
-            .ok());
+        test.catalog().replace_offer(offer->rid, {45'000, {}}, catalog::Migrate::kNo, "").ok());
     ASSERT_TRUE(wait_for([&] {
         return test.catalog().find_container("d", "c")->ranges->ranges.size() == 5 &&
                !engine.partitions().busy(container->rid);
@@ -173,11 +168,10 @@ TEST(PartitionKeeper, WaitsForTheIndex) {
     for (int i = 0; i < 100; ++i)
         for (const auto& one : {container, other})
             ASSERT_TRUE(put(test.engine(), one, "p" + std::to_string(i), "x", i).result.committed);
-    ASSERT_TRUE(
-        test.catalog()
-            .replace_container("d", "c",
-                               parsed(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})"), "")
-            .ok());
+    ASSERT_TRUE(rest::by_body::replace_container(
+                    test.catalog(), "d", "c",
+                    parsed(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})"), "")
+                    .ok());
     const auto ask = [&](const catalog::ContainerPtr& of) {
         RangeChange change;
         change.container = of->rid;
@@ -232,11 +226,10 @@ TEST(PartitionKeeper, HurriesTheIndex) {
     }
     while (put(engine, container, "p", "x", 1).result.committed) {
     }
-    ASSERT_TRUE(
-        test.catalog()
-            .replace_container("d", "c",
-                               parsed(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})"), "")
-            .ok());
+    ASSERT_TRUE(rest::by_body::replace_container(
+                    test.catalog(), "d", "c",
+                    parsed(R"({"id":"c","indexingPolicy":{"indexingMode":"none"}})"), "")
+                    .ok());
     EXPECT_TRUE(test.catalog().index_changes_must_wait());
     engine.start_background();
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -271,8 +264,10 @@ TEST(PartitionKeeper, RedistributionAboveWhatAPartitionServes) {
     const auto redistribute = [&](std::string_view targets) {
         const std::string body =
             R"({"targetPhysicalPartitionThroughputInfo":)" + std::string(targets) + "}";
-        const auto moved =
-            test.catalog().redistribute(*test.catalog().find_container("d", "c"), parsed(body));
+        const auto container = test.catalog().find_container("d", "c");
+        const auto wanted = rest::read_redistribution(parsed(body), *container->ranges);
+        ASSERT_TRUE(wanted.ok()) << wanted.error().message;
+        const auto moved = test.catalog().redistribute(*container, *wanted);
         ASSERT_TRUE(moved.ok()) << moved.error().message;
         ASSERT_TRUE(
             engine.partitions().split_overloaded(*test.catalog().find_container("d", "c")).ok());

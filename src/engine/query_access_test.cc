@@ -317,7 +317,9 @@ TEST(AccessesAlone, TimeToLiveThatIsSwitchedOnLater) {
     const std::string& id = container->container().id;
     const std::string body =
         R"({"id":")" + id + R"(","partitionKey":)" + spec.partition_key + R"(,"defaultTtl":10})";
-    ASSERT_TRUE(engine.catalog().replace_container("q", id, *json::parse(body, arena), "").ok());
+    ASSERT_TRUE(
+        rest::by_body::replace_container(engine.catalog(), "q", id, *json::parse(body, arena))
+            .ok());
     for (const std::string key : {R"(["a"])", ""}) {
         QueryOptions options;
         options.partition_key = key;

@@ -64,8 +64,8 @@ public:
         json::Arena arena;
         catalog::ThroughputRequest throughput;
         if (spec.several_partitions) throughput.manual = 30'000;
-        auto made =
-            engine.catalog().create_container("q", *json::parse(body, arena), throughput, false);
+        auto made = rest::by_body::create_container(engine.catalog(), "q",
+                                                    *json::parse(body, arena), throughput);
         if (!made.ok()) return std::nullopt;
         CHECK(!spec.several_partitions || (*made)->ranges->ranges.size() > 1);
         return QueryContainer(engine, *made, spec);
@@ -78,8 +78,9 @@ public:
         spec_.indexing_policy = policy;
         spec_.computed_properties = computed_properties;
         json::Arena arena;
-        auto replaced = engine_->catalog().replace_container(
-            "q", container_->id, *json::parse(definition(container_->id, spec_), arena), "");
+        auto replaced = rest::by_body::replace_container(
+            engine_->catalog(), "q", container_->id,
+            *json::parse(definition(container_->id, spec_), arena), "");
         if (replaced.ok()) container_ = *replaced;
         return replaced.ok();
     }

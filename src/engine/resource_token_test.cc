@@ -125,7 +125,8 @@ TEST_F(ResourceTokenTest, DeletedOrChangedPermissionsEndTheirTokens) {
     json::Arena arena;
     const auto body =
         json::parse(R"({"id":"p","permissionMode":"Read","resource":"dbs/d/colls/c"})", arena);
-    const auto replaced = server_.catalog().replace_permission("d", "u", "p", *body, "");
+    const auto replaced =
+        rest::by_body::replace_permission(server_.catalog(), "d", "u", "p", *body, "");
     ASSERT_TRUE(replaced.ok());
     EXPECT_EQ(verdict(token), Ended::kForbidden);
     const auto fresh = tokens().issue(**replaced, 3600);

@@ -113,7 +113,7 @@ struct Transactional {
 
     template <typename Attempt, typename Committed>
     Status run(const Attempt& attempt, const Committed& committed) {
-        if (container->view != nullptr)
+        if (container->materialized_view() != nullptr)
             return Status(errors::forbidden(
                 "'" + container->id +
                 "' is a materialized view, which clients only read: scripts do not run on it."));

@@ -459,11 +459,9 @@ TEST(SplitTokens, FeedFromATimeBeforeAMerge) {
     write(1, "middle", 10);  // numbers 1 to 10, after 40 earlier commits of the other
     test.clock().advance_seconds(100);
     write(0, "late", 5);
-    json::Arena arena;
     ASSERT_TRUE(test.catalog()
-                    .replace_offer(test.catalog().offer_of(container->rid_text)->rid,
-                                   *json::parse(R"({"content":{"offerThroughput":6000}})", arena),
-                                   catalog::Catalog::Migrate::kNo, "")
+                    .replace_offer(test.catalog().offer_of(container->rid_text)->rid, {6'000, {}},
+                                   catalog::Migrate::kNo, "")
                     .ok());
     catalog::RangeProgress progress;
     RangeChange change;

@@ -78,7 +78,7 @@ void ViewKeeper::note_refusal(const catalog::ContainerRid& view, const std::stri
 void ViewKeeper::loop() {
     int64_t wait_ms = 0;
     while (!pause(wait_ms)) {
-        const auto views = engine_.catalog().views();
+        const auto views = engine_.catalog().materialized_views();
         wait_ms = views.empty() ? kIdleMs : kPollMs;
         std::map<uint64_t, Work> known;
         for (const auto& view : views) {
@@ -104,20 +104,20 @@ void ViewKeeper::loop() {
         std::erase_if(states_, [&](const auto& entry) { return !works_.contains(entry.first); });
     }
     // A clean stop leaves little to do again.
-    for (const auto& view : engine_.catalog().views())
+    for (const auto& view : engine_.catalog().materialized_views())
         if (const auto work = works_.find(view.view->rid.whole()); work != works_.end())
             (void)keep(view, work->second, true);
 }
 
-Result<bool> ViewKeeper::advance(const catalog::ViewState& view, Work& work) {
+Result<bool> ViewKeeper::advance(const catalog::MaterializedViewState& view, Work& work) {
     // Ranges as they are now: the source may have been split since the last round.
     TRY(const auto routed, engine_.route(*view.source));
     const catalog::Container& source = *routed.container;
     // Positions of ranges that are gone live on in those that came of them.
-    catalog::ViewProgress now;
+    catalog::MaterializedViewProgress now;
     now.built = work.progress.built;
     for (const auto& range : source.ranges->ranges)
-        now.positions[range.number] = catalog::view_position(work.progress, range);
+        now.positions[range.number] = catalog::materialized_view_position(work.progress, range);
     work.progress = std::move(now);
     bool busy = false;
     uint64_t lag = 0;
@@ -143,7 +143,7 @@ Result<bool> ViewKeeper::advance(const catalog::ViewState& view, Work& work) {
     return busy;
 }
 
-Result<bool> ViewKeeper::advance_range(const catalog::ViewState& view,
+Result<bool> ViewKeeper::advance_range(const catalog::MaterializedViewState& view,
                                        const catalog::PartitionRange& range, Work& work) {
     storage::Lsn& position = work.progress.positions[range.number];
     const RequestTerms terms = own_terms();
@@ -185,18 +185,18 @@ Result<bool> ViewKeeper::advance_range(const catalog::ViewState& view,
     return true;
 }
 
-Result<ViewKeeper::Step> ViewKeeper::step_of(const catalog::ViewState& view,
+Result<ViewKeeper::Step> ViewKeeper::step_of(const catalog::MaterializedViewState& view,
                                              const partition::Change& change) const {
     const catalog::Container& target = *view.view;
     const auto& docref = change.current.docref;
     Step step;
-    step.id = catalog::view_item_id(
+    step.id = catalog::materialized_view_item_id(
         catalog::child_rid(view.source->rid, catalog::ChildType::kItem, docref.item_number()));
     if (change.current.document != nullptr) {
         TRY(const auto document, json::decode_document(*change.current.document));
         json::Arena arena;
         TRY(const json::Value item, document.value(arena));
-        step.body = catalog::view_item(*target.view, step.id, item);
+        step.body = catalog::materialized_view_item(*target.materialized_view(), step.id, item);
         auto epk = epk_of(target.settings->key, step.body);
         if (epk.ok())
             step.epk = std::move(*epk);
@@ -304,12 +304,12 @@ Status ViewKeeper::apply(const catalog::ContainerPtr& view, std::vector<Step> st
     return {};
 }
 
-Status ViewKeeper::keep(const catalog::ViewState& view, Work& work, bool at_once) {
+Status ViewKeeper::keep(const catalog::MaterializedViewState& view, Work& work, bool at_once) {
     const int64_t now = engine_.clock().monotonic_us();
     if (work.progress == work.kept) return {};
     const bool news = work.progress.built != work.kept.built;
     if (!at_once && !news && now - work.kept_us < kKeepEveryUs) return {};
-    TRY_STATUS(engine_.catalog().save_view_progress(view.view->rid, work.progress));
+    TRY_STATUS(engine_.catalog().save_materialized_view_progress(view.view->rid, work.progress));
     work.kept = work.progress;
     work.kept_us = now;
     return {};

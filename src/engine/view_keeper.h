@@ -45,8 +45,8 @@ public:
 private:
     /// One view at work; the keeper's thread only.
     struct Work {
-        catalog::ViewProgress progress;
-        catalog::ViewProgress kept;
+        catalog::MaterializedViewProgress progress;
+        catalog::MaterializedViewProgress kept;
         int64_t kept_us = 0;
         int64_t behind_since_us = 0;  ///< 0: it is not
     };
@@ -60,14 +60,15 @@ private:
 
     void loop();
     /// True: there was something to do.
-    Result<bool> advance(const catalog::ViewState& view, Work& work);
-    Result<bool> advance_range(const catalog::ViewState& view, const catalog::PartitionRange& range,
-                               Work& work);
-    Result<Step> step_of(const catalog::ViewState& view, const partition::Change& change) const;
+    Result<bool> advance(const catalog::MaterializedViewState& view, Work& work);
+    Result<bool> advance_range(const catalog::MaterializedViewState& view,
+                               const catalog::PartitionRange& range, Work& work);
+    Result<Step> step_of(const catalog::MaterializedViewState& view,
+                         const partition::Change& change) const;
     Result<std::vector<std::string>> keys_of(const catalog::Container& view,
                                              const std::string& id) const;
     Status apply(const catalog::ContainerPtr& view, std::vector<Step> steps);
-    Status keep(const catalog::ViewState& view, Work& work, bool at_once);
+    Status keep(const catalog::MaterializedViewState& view, Work& work, bool at_once);
     void note_refusal(const catalog::ContainerRid& view, const std::string& why);
     /// True: it is time to stop.
     bool pause(int64_t milliseconds);

@@ -100,7 +100,7 @@ protected:
     Error refusal(const std::string& body) {
         json::Arena arena;
         const auto made =
-            server_.catalog().create_container("d", *json::parse(body, arena), {}, false);
+            rest::by_body::create_container(server_.catalog(), "d", *json::parse(body, arena));
         EXPECT_FALSE(made.ok()) << body;
         return made.ok() ? Error() : made.error();
     }
@@ -117,11 +117,11 @@ TEST_F(ViewTest, ShowsWhatWasThereAndFollows) {
     for (int i = 0; i < 300; i += 5) remove("k" + std::to_string(i % 20), "i" + std::to_string(i));
     const auto view = server_.create_container(kView);
     ASSERT_NE(view, nullptr);
-    EXPECT_THAT(view->json(), HasSubstr(R"("status":"InitialBuildAfterCreate"})"));
+    EXPECT_THAT(rest::container_json(*view), HasSubstr(R"("status":"InitialBuildAfterCreate"})"));
     expect_view_follows();
-    EXPECT_TRUE(wait_for([&] { return server_.container("v")->view_built; }));
-    EXPECT_THAT(server_.container("v")->json(), HasSubstr(R"("status":"Active"})"));
-    EXPECT_THAT(server_.container("s")->json(),
+    EXPECT_TRUE(wait_for([&] { return server_.container("v")->materialized_view_built; }));
+    EXPECT_THAT(rest::container_json(*server_.container("v")), HasSubstr(R"("status":"Active"})"));
+    EXPECT_THAT(rest::container_json(*server_.container("s")),
                 HasSubstr(R"("materializedViews":[{"id":"v","_rid":")" + view->rid_text + "\"}]"));
     // Changes of the view's key, of other properties, deletes, and the same id again.
     for (const auto& [key, item] : Model(model_)) {
@@ -163,7 +163,7 @@ TEST_F(ViewTest, ClientsOnlyRead) {
     // The source cannot go before its views.
     EXPECT_EQ(ended(server_.catalog().delete_container("d", "s", "").error()), Ended::kBadRequest);
     EXPECT_TRUE(server_.catalog().delete_container("d", "v", "").ok());
-    EXPECT_TRUE(server_.container("s")->views.empty());
+    EXPECT_TRUE(server_.container("s")->materialized_views.empty());
     EXPECT_TRUE(server_.catalog().delete_container("d", "s", "").ok());
 }
 
@@ -301,11 +301,12 @@ TEST_F(ViewTest, DefinitionsAreChecked) {
     // A replace may repeat what the server says, and change what may change.
     json::Arena arena;
     const auto replace = [&](const std::string& id, const std::string& body) {
-        return server_.catalog().replace_container("d", id, *json::parse(body, arena), "");
+        return rest::by_body::replace_container(server_.catalog(), "d", id,
+                                                *json::parse(body, arena));
     };
-    EXPECT_TRUE(replace("v", server_.container("v")->json()).ok());
-    EXPECT_TRUE(replace("s", server_.container("s")->json()).ok());
-    EXPECT_NE(server_.container("v")->view, nullptr);
+    EXPECT_TRUE(replace("v", rest::container_json(*server_.container("v"))).ok());
+    EXPECT_TRUE(replace("s", rest::container_json(*server_.container("s"))).ok());
+    EXPECT_NE(server_.container("v")->materialized_view(), nullptr);
     EXPECT_FALSE(replace("v", view("SELECT c.city FROM c")).ok());
     EXPECT_FALSE(replace("v", view("SELECT c.city, c.id, c.n FROM c", R"(,"defaultTtl":9)")).ok());
     EXPECT_FALSE(

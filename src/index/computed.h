@@ -13,13 +13,18 @@
 
 namespace orrery::index {
 
+/// A computed property as a container's definition has it.
+struct ComputedProperty {
+    std::string name;
+    std::string query;
+    friend bool operator==(const ComputedProperty&, const ComputedProperty&) = default;
+};
+
 /// A container's computed properties: names that stand for the value of an expression over the
 /// item instead of what the item stores under them. Immutable; shared between threads.
 class ComputedProperties {
 public:
-    struct Definition {
-        std::string name;
-        std::string query;
+    struct Definition : ComputedProperty {
         /// The stored text alone decides the value. Others cannot be indexed: entries are made
         /// before the system properties are known.
         bool indexable = true;
@@ -52,9 +57,10 @@ private:
 };
 using ComputedPropertiesPtr = std::shared_ptr<const ComputedProperties>;
 
-/// Checks and compiles the member `computedProperties` of a container's definition (an array); null
-/// for an empty one. Whoever loads containers is given one.
-using ComputedCompiler = std::function<Result<ComputedPropertiesPtr>(const json::Value& list)>;
+/// Checks and compiles the computed properties of a container's definition; null for an empty list.
+/// Whoever loads containers is given one.
+using ComputedCompiler =
+    std::function<Result<ComputedPropertiesPtr>(const std::vector<ComputedProperty>& list)>;
 
 /// Same names with the same meaning, in any order. Either may be null.
 bool same_computed(const ComputedProperties* a, const ComputedProperties* b);

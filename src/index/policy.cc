@@ -146,19 +146,13 @@ Status check_unique(const std::vector<IndexPath>& included,
 }
 
 /// Consistent mode: what was left out is filled in from the default policy.
-Status fill_paths(PathList included, PathList excluded, IndexingPolicy& out) {
+void fill_paths(PathList included, PathList excluded, IndexingPolicy& out) {
     if (included.paths.empty() && excluded.paths.empty()) included.given = excluded.given = false;
     out.included = std::move(included.paths);
     out.excluded = std::move(excluded.paths);
     if (!included.given && !has_root(out.excluded)) out.included.push_back(known_path(kRootPath));
     if (!names_etag(out.included) && !names_etag(out.excluded))
         out.excluded.push_back(known_path(kEtagPath));
-    TRY_STATUS(check_unique(out.included, out.excluded));
-    if (!has_root(out.included) && !has_root(out.excluded))
-        return Status(
-            bad_policy("the mandatory path '/*' is neither included nor excluded; add it "
-                       "to one of the two lists"));
-    return {};
 }
 
 /// Mode none: there is nothing to list; what clients send along with it is accepted.
@@ -170,7 +164,7 @@ Status fill_no_paths(PathList included, PathList excluded, IndexingPolicy& out) 
                                          excerpt(path.text) + "' cannot be listed"));
     out.included = std::move(included.paths);
     out.excluded = std::move(excluded.paths);
-    return check_unique(out.included, out.excluded);
+    return {};
 }
 
 void append_paths(std::string& out, std::string_view name, const std::vector<IndexPath>& paths) {
@@ -223,12 +217,26 @@ Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy) {
         if (out.mode == IndexingMode::kNone && !out.spatials.empty())
             return bad_policy("with indexing mode 'none' no spatial index can be listed");
     }
-    TRY_STATUS(out.mode == IndexingMode::kNone
-                   ? fill_no_paths(std::move(included), std::move(excluded), out)
-                   : fill_paths(std::move(included), std::move(excluded), out));
-    out.tree = std::make_shared<const PathTree>(out);
-    out.json = policy_json(out);
-    return out;
+    if (out.mode == IndexingMode::kNone)
+        TRY_STATUS(fill_no_paths(std::move(included), std::move(excluded), out));
+    else
+        fill_paths(std::move(included), std::move(excluded), out);
+    return complete_policy(std::move(out));
+}
+
+Result<IndexPath> parse_index_path(std::string_view text) {
+    return detail::parse_index_path(text);
+}
+
+Result<IndexingPolicy> complete_policy(IndexingPolicy lists) {
+    TRY_STATUS(check_unique(lists.included, lists.excluded));
+    if (lists.mode != IndexingMode::kNone && !has_root(lists.included) && !has_root(lists.excluded))
+        return bad_policy(
+            "the mandatory path '/*' is neither included nor excluded; add it to one of the two "
+            "lists");
+    lists.tree = std::make_shared<const PathTree>(lists);
+    lists.json = policy_json(lists);
+    return lists;
 }
 
 bool item_is_indexed(const IndexingPolicy& policy, ItemIndexing directive) {

@@ -99,6 +99,13 @@ struct IndexingPolicy {
     std::string json;  ///< what clients get back
 };
 
+/// One path with its ending, `/a/b/?` or `/a/*`.
+Result<IndexPath> parse_index_path(std::string_view text);
+
+/// The policy with tree and text, once its lists are filled in. An error where paths contradict one
+/// another or nothing is said of `/*`.
+Result<IndexingPolicy> complete_policy(IndexingPolicy lists);
+
 /// Validates a policy object (undefined: the default policy) by service-model §8. Vector
 /// and full-text indexes are refused by name until they are maintained.
 Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy);

@@ -94,7 +94,7 @@ TEST(Batch, FailureRollsEverythingBack) {
 
 TEST(Batch, EarlierFailureWinsOverLaterOnes) {
     ContainerSettings settings = default_settings();
-    settings.unique_keys = {{{"u"}}};
+    settings.unique_keys = {{0, {{"u"}}}};
     Bench bench(settings);
     bench.one("a", create(R"({"id":"x","pk":"a","u":1})"));
     // The unique key is decided in the committer, the missing item before: the first in order
@@ -156,7 +156,7 @@ TEST(Batch, ComesAndGoes) {
 
 TEST(Batch, UniqueKeySwap) {
     ContainerSettings settings = default_settings();
-    settings.unique_keys = {{{"u"}}};
+    settings.unique_keys = {{0, {{"u"}}}};
     Bench bench(settings);
     bench.one("a", create(R"({"id":"1","pk":"a","u":1})"));
     bench.one("a", create(R"({"id":"2","pk":"a","u":2})"));

@@ -108,7 +108,7 @@ TEST(Concurrency, OneCreateWins) {
 
 TEST(Concurrency, UniqueKeyHasOneHolder) {
     ContainerSettings settings = default_settings();
-    settings.unique_keys = {{{"v"}}};
+    settings.unique_keys = {{0, {{"v"}}}};
     Bench bench(settings);
     std::atomic<int> created{0};
     in_threads(8, [&](int thread) {

@@ -67,7 +67,7 @@ TEST(Feed, ViewsStayAsTheyAre) {
 
 TEST(Feed, DeleteLogicalPartition) {
     ContainerSettings settings = default_settings();
-    settings.unique_keys = {{{"u"}}};
+    settings.unique_keys = {{0, {{"u"}}}};
     settings.default_ttl = 100;
     Bench bench(settings);
     for (int i = 0; i < 230; ++i) {

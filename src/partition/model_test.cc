@@ -135,7 +135,7 @@ TEST(Model, CheckFindsDamage) {
     using storage::Family;
     Bench bench;
     ContainerSettings settings = default_settings();
-    settings.unique_keys = {{{"u"}}};
+    settings.unique_keys = {{0, {{"u"}}}};
     settings.default_ttl = 100;
     bench.set(settings);
     const OperationResult created =

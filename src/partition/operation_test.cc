@@ -218,7 +218,7 @@ TEST(Operation, IndexingDirective) {
 
 TEST(Operation, WorkAndCharges) {
     ContainerSettings settings = default_settings();
-    settings.unique_keys = {{{"u"}}};
+    settings.unique_keys = {{0, {{"u"}}}};
     Bench bench(settings);
     const OperationResult created = bench.one("a", create(R"({"id":"1","pk":"a","v":1,"u":1})"));
     EXPECT_EQ(created.work.terms_added, 2U * 4 + 1);
@@ -246,7 +246,7 @@ TEST(Operation, WorkAndCharges) {
 
 TEST(Operation, UniqueKeys) {
     ContainerSettings settings = default_settings();
-    settings.unique_keys = {{{"email"}}, {{"x", "y"}, {"z"}}};
+    settings.unique_keys = {{0, {{"email"}}}, {1, {{"x", "y"}, {"z"}}}};
     Bench bench(settings);
     EXPECT_EQ(end_of(bench.one("a", create(R"({"id":"1","pk":"a","email":"e1","z":1})"))),
               Ended::kCreated);

@@ -23,6 +23,7 @@
 #include "partition/partition_key.h"
 #include "partition/record.h"
 #include "partition/step_transaction.h"
+#include "partition/unique_key.h"
 #include "storage/store.h"
 
 namespace orrery::partition {
@@ -38,7 +39,7 @@ struct ContainerSettings {
     index::GeometrySpace space = index::GeometrySpace::kEarth;  ///< what coordinates mean
     SipKey path_key;                     ///< keys the path hashes of this container
     std::optional<int64_t> default_ttl;  ///< absent: off; -1: on, never by default; n seconds
-    std::vector<std::vector<json::MemberPath>> unique_keys;
+    std::vector<UniqueKey> unique_keys;
     /// How long every version and delete stays readable in the change feed; 0: the latest only.
     int64_t feed_retention_seconds = 0;
     /// Binary `_rid` of the container (8 bytes): patch conditions may look at `_rid` and `_self`.

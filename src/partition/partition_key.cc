@@ -112,30 +112,38 @@ Status read_version(const json::Value& value, PartitionKeyDefinition& out) {
     return {};
 }
 
-Status read_paths(const json::Value& value, PartitionKeyDefinition& out) {
-    if (!value.is_array() || value.elements().empty())
-        return Status(errors::bad_request(
-            "The member 'paths' of the partition key must be an array of at least one path."));
+Status set_paths(std::vector<std::string> paths, PartitionKeyDefinition& out) {
     const size_t paths_max =
         out.kind == KeyKind::kMultiHash ? limits::kPartitionKeyPathsMax : size_t{1};
-    if (value.elements().size() > paths_max)
+    if (paths.size() > paths_max)
         return Status(errors::bad_request(
             out.kind == KeyKind::kMultiHash
                 ? "A partition key of kind MultiHash has at most 3 paths."
                 : "A partition key of kind Hash has exactly one path; several need the kind "
                   "MultiHash."));
+    for (std::string& path : paths) {
+        TRY(auto names, split_path(path));
+        if (std::find(out.member_paths.begin(), out.member_paths.end(), names) !=
+            out.member_paths.end())
+            return Status(bad_path(path, "it appears twice"));
+        out.paths.push_back(std::move(path));
+        out.member_paths.push_back(std::move(names));
+    }
+    return {};
+}
+
+Status read_paths(const json::Value& value, PartitionKeyDefinition& out) {
+    if (!value.is_array() || value.elements().empty())
+        return Status(errors::bad_request(
+            "The member 'paths' of the partition key must be an array of at least one path."));
+    std::vector<std::string> paths;
     for (const json::Value& element : value.elements()) {
         if (!element.is_string())
             return Status(
                 errors::bad_request("The member 'paths' of the partition key holds a non-string."));
-        TRY(auto names, split_path(element.as_string()));
-        if (std::find(out.member_paths.begin(), out.member_paths.end(), names) !=
-            out.member_paths.end())
-            return Status(bad_path(element.as_string(), "it appears twice"));
-        out.paths.emplace_back(element.as_string());
-        out.member_paths.push_back(std::move(names));
+        paths.emplace_back(element.as_string());
     }
-    return {};
+    return set_paths(std::move(paths), out);
 }
 
 Status read_system_key(const json::Value& value, PartitionKeyDefinition& out) {
@@ -182,6 +190,19 @@ std::optional<std::string> without_long_escapes(std::string_view header) {
 }
 
 }  // namespace
+
+Result<PartitionKeyDefinition> make_partition_key_definition(KeyKind kind, int version,
+                                                             std::vector<std::string> paths) {
+    PartitionKeyDefinition out;
+    out.kind = kind;
+    out.version = version;
+    out.version_given = true;
+    if (version < 1 || version > 2 || (kind == KeyKind::kMultiHash && version != 2))
+        return errors::bad_request("A partition key has version 1 or 2, of kind MultiHash 2.");
+    if (paths.empty()) return errors::bad_request("A partition key has at least one path.");
+    TRY_STATUS(set_paths(std::move(paths), out));
+    return out;
+}
 
 Result<PartitionKeyDefinition> parse_partition_key_definition(const json::Value& definition) {
     if (!definition.is_object())

@@ -29,6 +29,9 @@ struct PartitionKeyDefinition {
     size_t level_count() const { return kind == KeyKind::kMultiHash ? paths.size() : 1; }
 };
 
+/// A definition of these paths ("/a/b"); an error where kind, version and paths do not fit.
+Result<PartitionKeyDefinition> make_partition_key_definition(KeyKind kind, int version,
+                                                             std::vector<std::string> paths);
 /// Validates and fills defaults as the protocol dossier says. `definition` is the JSON object.
 Result<PartitionKeyDefinition> parse_partition_key_definition(const json::Value& definition);
 /// The JSON that clients get back.

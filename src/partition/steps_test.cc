@@ -128,7 +128,7 @@ TEST_F(StepsTest, ReadersNeedNoCommit) {
 
 TEST_F(StepsTest, UniqueKeysAreCheckedAtOnceAndAgain) {
     ContainerSettings settings = default_settings();
-    settings.unique_keys = {{{"n"}}};
+    settings.unique_keys = {{0, {{"n"}}}};
     Bench bench(settings);
     ASSERT_TRUE(bench.one("a", operation(OperationKind::kCreate, "x", R"(,"n":1)")).status.ok());
     auto steps = begin(bench);

@@ -69,7 +69,7 @@ TEST(Expiry, InvisibleAtOnce) {
 
 TEST(Expiry, CreateTakesThePlace) {
     ContainerSettings settings = with_ttl(10);
-    settings.unique_keys = {{{"u"}}};
+    settings.unique_keys = {{0, {{"u"}}}};
     Bench bench(settings);
     const OperationResult first = bench.one("a", create(R"({"id":"1","pk":"a","u":1,"old":1})"));
     bench.one("a", create(R"({"id":"2","pk":"a","u":2})"));
@@ -101,7 +101,7 @@ TEST(Expiry, CreateTakesThePlace) {
 
 TEST(Expiry, ExpiredValuesMoveInsideABatch) {
     ContainerSettings settings = with_ttl(10);
-    settings.unique_keys = {{{"u"}}};
+    settings.unique_keys = {{0, {{"u"}}}};
     Bench bench(settings);
     bench.one("a", create(R"({"id":"1","pk":"a","u":1})"));
     bench.clock.advance_seconds(10);

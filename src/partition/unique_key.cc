@@ -80,14 +80,14 @@ void append_typed_value(std::string& out, const json::Value& value,
     json::append_value_key(out, value.is_undefined() ? json::Value::null() : value, rules);
 }
 
-std::string name_of(size_t ordinal, const json::Value* values, size_t count,
+std::string name_of(uint32_t number, const json::Value* values, size_t count,
                     const json::DialectRules& rules) {
     std::string encoded;
     for (size_t i = 0; i < count; ++i)
         rules.typed_values ? append_typed_value(encoded, values[i], rules)
                            : append_value(encoded, values[i]);
     std::string name;
-    append_varint(name, ordinal);
+    append_varint(name, number);
     if (encoded.size() <= kVerbatimBytesMax) {
         name.push_back(0);
         name.append(encoded);
@@ -102,24 +102,32 @@ std::string name_of(size_t ordinal, const json::Value* values, size_t count,
 
 }  // namespace
 
-std::string unique_key_name(size_t ordinal, const std::vector<json::Value>& values,
+std::string unique_key_name(uint32_t number, const std::vector<json::Value>& values,
                             json::Dialect dialect) {
-    return name_of(ordinal, values.data(), values.size(), json::rules(dialect));
+    return name_of(number, values.data(), values.size(), json::rules(dialect));
 }
 
-Result<std::vector<std::string>> unique_key_names(const UniqueKeys& unique_keys,
+std::optional<uint32_t> unique_key_number(std::string_view name) {
+    ByteReader reader(name);
+    const uint64_t number = reader.varint();
+    if (!reader.ok() || number > UINT32_MAX) return std::nullopt;
+    return static_cast<uint32_t>(number);
+}
+
+Result<std::vector<std::string>> unique_key_names(const std::vector<UniqueKey>& unique_keys,
                                                   const json::Document& document) {
     std::vector<std::string> names;
     if (unique_keys.empty()) return names;
     std::vector<json::MemberPath> paths;
-    for (const auto& key : unique_keys) paths.insert(paths.end(), key.begin(), key.end());
+    for (const UniqueKey& key : unique_keys)
+        paths.insert(paths.end(), key.paths.begin(), key.paths.end());
     json::Arena arena;
     TRY(const std::vector<json::Value> values, document.values_at(paths, arena));
     const json::DialectRules& rules = json::rules(document.header.dialect);
     size_t at = 0;
-    for (size_t i = 0; i < unique_keys.size(); ++i) {
-        names.push_back(name_of(i, values.data() + at, unique_keys[i].size(), rules));
-        at += unique_keys[i].size();
+    for (const UniqueKey& key : unique_keys) {
+        names.push_back(name_of(key.number, values.data() + at, key.paths.size(), rules));
+        at += key.paths.size();
     }
     return names;
 }

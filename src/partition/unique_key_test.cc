@@ -8,12 +8,12 @@
 namespace orrery::partition {
 namespace {
 
-std::string name(std::string_view json_text, size_t ordinal = 0) {
+std::string name(std::string_view json_text, uint32_t number = 0) {
     json::Arena arena;
-    return unique_key_name(ordinal, {json::parse(json_text, arena).value()});
+    return unique_key_name(number, {json::parse(json_text, arena).value()});
 }
 
-std::vector<std::string> names_of(const UniqueKeys& keys, std::string_view text,
+std::vector<std::string> names_of(const std::vector<UniqueKey>& keys, std::string_view text,
                                   json::Dialect dialect) {
     json::DocumentHeader header;
     header.dialect = dialect;
@@ -59,7 +59,7 @@ TEST(UniqueKey, GoldenBytes) {
 }
 
 TEST(UniqueKey, NamesOfAnItem) {
-    const UniqueKeys keys = {{{"email"}}, {{"a", "b"}, {"c"}}};
+    const std::vector<UniqueKey> keys = {{0, {{"email"}}}, {1, {{"a", "b"}, {"c"}}}};
     const auto names =
         names_of(keys, R"({"id":"1","email":"e","a":{"b":2}})", json::Dialect::kNosql);
     ASSERT_EQ(names.size(), 2U);
@@ -68,7 +68,7 @@ TEST(UniqueKey, NamesOfAnItem) {
 }
 
 TEST(UniqueKey, TypedValuesAreEqualExactly) {
-    const UniqueKeys keys = {{{"a"}}};
+    const std::vector<UniqueKey> keys = {{0, {{"a"}}}};
     const auto name = [&](std::string_view text) {
         return names_of(keys, text, json::Dialect::kMongo)[0];
     };
@@ -79,6 +79,16 @@ TEST(UniqueKey, TypedValuesAreEqualExactly) {
     EXPECT_EQ(name("{}"), name(R"({"a":null})"));
     EXPECT_NE(name(R"({"a":{"$t":7,"$v":"303132333435363738396162"}})"),
               name(R"({"a":"303132333435363738396162"})"));
+}
+
+TEST(UniqueKey, NumbersNeedNoOrder) {
+    const std::vector<UniqueKey> keys = {{300, {{"a"}}}, {2, {{"a"}}}};
+    const auto names = names_of(keys, R"({"id":"1","a":1})", json::Dialect::kNosql);
+    EXPECT_EQ(names[0], unique_key_name(300, {json::Value::integer(1)}));
+    EXPECT_EQ(names[1], unique_key_name(2, {json::Value::integer(1)}));
+    EXPECT_EQ(unique_key_number(names[0]), 300U);
+    EXPECT_EQ(unique_key_number(names[1]), 2U);
+    EXPECT_EQ(unique_key_number(""), std::nullopt);
 }
 
 }  // namespace

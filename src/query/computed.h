@@ -1,13 +1,15 @@
 #pragma once
 
+#include <vector>
+
 #include "base/status.h"
 #include "index/computed.h"
-#include "json/value.h"
 
 namespace orrery::query {
 
-/// Checks and compiles a container's computed properties, an array of {"name","query"}; an
-/// index::ComputedCompiler. Mistakes are told in the service's words.
-Result<index::ComputedPropertiesPtr> compile_computed_properties(const json::Value& list);
+/// Checks and compiles a container's computed properties; an index::ComputedCompiler. Mistakes are
+/// An error in the service's words.
+Result<index::ComputedPropertiesPtr> compile_computed_properties(
+    const std::vector<index::ComputedProperty>& list);
 
 }  // namespace orrery::query

@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "base/errors.h"
+#include "heads/rest/bodies/container_body.h"
+#include "heads/rest/bodies/resource_bodies.h"
 #include "json/item.h"
 #include "json/parse.h"
 #include "json/write.h"
@@ -74,6 +76,20 @@ Status create_item(engine::Engine& engine, const catalog::ContainerPtr& containe
         errors::bad_request(where + ", item '" + incoming.id + "': " + status.error().message));
 }
 
+Result<catalog::DatabasePtr> create_database(catalog::Catalog& catalog, const json::Value& body,
+                                             const catalog::ThroughputRequest& throughput) {
+    TRY(std::string id, rest::read_database_body(body));
+    return catalog.create_database({std::move(id), throughput});
+}
+
+Result<catalog::ContainerPtr> create_container(catalog::Catalog& catalog,
+                                               const std::string& database, const json::Value& body,
+                                               const catalog::ThroughputRequest& throughput) {
+    TRY(rest::ContainerBody wanted, rest::read_container_body(body, false));
+    return catalog.create_container(
+        database, {std::move(wanted.id), std::move(wanted.definition), throughput});
+}
+
 /// Ok when the resource was made now or was there before.
 template <typename T>
 Status made_or_there(const Result<T>& result, const std::string& where) {
@@ -89,8 +105,7 @@ Status apply_container(engine::Engine& engine, const std::string& database, cons
     if (catalog.find_container(database, id) == nullptr) {
         TRY(const auto throughput, throughput_of(spec, where));
         const auto body = without(spec, {"items", "throughput", "autoscaleMaxThroughput"}, arena);
-        TRY_STATUS(
-            made_or_there(catalog.create_container(database, body, throughput, false), where));
+        TRY_STATUS(made_or_there(create_container(catalog, database, body, throughput), where));
     }
     const auto container = catalog.find_container(database, id);
     if (container == nullptr)
@@ -127,7 +142,7 @@ Status apply_init_file(const std::string& path, engine::Engine& engine) {
             TRY(const auto throughput, throughput_of(database, where));
             const auto body =
                 without(database, {"containers", "throughput", "autoscaleMaxThroughput"}, arena);
-            TRY_STATUS(made_or_there(engine.catalog().create_database(body, throughput), where));
+            TRY_STATUS(made_or_there(create_database(engine.catalog(), body, throughput), where));
         }
         const json::Value containers = database.member("containers");
         if (containers.is_undefined()) continue;

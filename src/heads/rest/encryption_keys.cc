@@ -1,5 +1,7 @@
 // Client encryption keys: wrapped data keys, which clients open and the server only keeps.
 #include "base/errors.h"
+#include "heads/rest/bodies/resource_bodies.h"
+#include "heads/rest/bodies/resource_json.h"
 #include "heads/rest/handlers.h"
 #include "heads/rest/resource_feed.h"
 
@@ -18,15 +20,17 @@ Status key_feed(const CallPtr& call) {
                 errors::bad_request("A client encryption key cannot be upserted: create it, or "
                                     "replace it with another wrapping (PUT)."));
         TRY(const auto body, parse_body(*call));
-        TRY(const auto key, catalog.create_encryption_key(database->id, body->value));
-        reply(call, plain_answer(201, meter::metadata_write(), key->version.etag), key->json());
+        TRY(auto wanted, read_encryption_key_body(body->value));
+        TRY(const auto key, catalog.create_encryption_key(database->id, std::move(wanted)));
+        reply(call, plain_answer(201, meter::metadata_write(), key->version.etag),
+              encryption_key_json(*key));
         return {};
     }
-    const auto list = [&](const catalog::PageRequest& page) {
+    const auto list = [&](const catalog::ListingRequest& page) {
         return catalog.list_encryption_keys(*database, page);
     };
     const auto text = [](const catalog::EncryptionKey& key) -> Result<std::string> {
-        return key.json();
+        return encryption_key_json(key);
     };
     const std::string rid = database->rid.text();
     return is_query(*call) ? reply_listing_query(call, rid, "ClientEncryptionKeys", list, text)
@@ -39,10 +43,14 @@ Status one_key(const CallPtr& call) {
     const std::string& id = call->route.ids[1];
     if (!is_read(*call)) {
         TRY(const auto body, parse_body(*call));
+        if (catalog.find_encryption_key(database->id, id) == nullptr)
+            return Status(errors::resource_not_found("The client encryption key does not exist."));
+        TRY(auto wanted, read_encryption_key_body(body->value));
         TRY(const auto key,
-            catalog.replace_encryption_key(database->id, id, body->value,
+            catalog.replace_encryption_key(database->id, id, std::move(wanted),
                                            unquoted(call->headers[HeaderName::kIfMatch])));
-        reply(call, plain_answer(200, meter::metadata_write(), key->version.etag), key->json());
+        reply(call, plain_answer(200, meter::metadata_write(), key->version.etag),
+              encryption_key_json(*key));
         return {};
     }
     const auto key = catalog.find_encryption_key(database->id, id);
@@ -52,7 +60,8 @@ Status one_key(const CallPtr& call) {
     if (unquoted(call->headers[HeaderName::kIfNoneMatch]) == key->version.etag)
         reply(call, plain_answer(304, meter::metadata_read(), key->version.etag), "");
     else
-        reply(call, plain_answer(200, meter::metadata_read(), key->version.etag), key->json());
+        reply(call, plain_answer(200, meter::metadata_read(), key->version.etag),
+              encryption_key_json(*key));
     return {};
 }
 

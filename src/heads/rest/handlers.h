@@ -86,7 +86,7 @@ void add_script_log(const Call& call, std::string_view log);
 Status check_session(const Call& call, const catalog::PartitionRange& range);
 
 /// Which page of a listing is asked for; 400 for a continuation that this listing did not make.
-Result<catalog::PageRequest> page_request(const Call& call, const engine::ListingScope& listing);
+Result<catalog::ListingRequest> page_request(const Call& call, const engine::ListingScope& listing);
 /// x-ms-indexing-directive or a batch operation's indexingDirective; empty: default.
 Result<partition::IndexingDirective> indexing_directive(std::string_view text);
 /// 400: a write that carries If-None-Match would not do what its sender expects.

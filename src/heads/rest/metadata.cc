@@ -6,6 +6,9 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
+#include "heads/rest/bodies/container_body.h"
+#include "heads/rest/bodies/resource_bodies.h"
+#include "heads/rest/bodies/resource_json.h"
 #include "heads/rest/handlers.h"
 #include "heads/rest/throughput.h"
 
@@ -53,7 +56,7 @@ void reply_container(const CallPtr& call, int status, const catalog::ContainerPt
         call->response().add_header("x-ms-documentdb-collection-index-transformation-progress",
                                     call->engine.catalog().index_progress(*container));
     add_offer_headers(call, call->engine.catalog().offer_of(container->rid_text));
-    std::string body = container->json();
+    std::string body = container_json(*container);
     if (!statistics.empty()) body.insert(body.size() - 1, R"(,"statistics":)" + statistics);
     reply(call, answer, std::move(body));
 }
@@ -64,7 +67,7 @@ void list_databases(const CallPtr& call) {
         TRY(const auto page, page_request(*call, listing));
         const auto listed = call->engine.catalog().list_databases(page);
         std::vector<std::string> texts;
-        for (const auto& database : listed.items) texts.push_back(database->json());
+        for (const auto& database : listed.items) texts.push_back(database_json(*database));
         Answer answer = metadata_answer(200, meter::metadata_read());
         answer.continuation = call->engine.seal_listing(listing, listed.continuation);
         answer.item_count = texts.size();
@@ -81,7 +84,7 @@ void list_containers(const CallPtr& call) {
         TRY(const auto page, page_request(*call, listing));
         const auto listed = call->engine.catalog().list_containers(*database, page);
         std::vector<std::string> texts;
-        for (const auto& container : listed.items) texts.push_back(container->json());
+        for (const auto& container : listed.items) texts.push_back(container_json(*container));
         Answer answer = metadata_answer(200, meter::metadata_read());
         answer.continuation = call->engine.seal_listing(listing, listed.continuation);
         answer.item_count = texts.size();
@@ -93,7 +96,7 @@ void list_containers(const CallPtr& call) {
 template <typename List, typename Json>
 std::vector<QueriedResource> collect_all(const List& list, const Json& json) {
     std::vector<QueriedResource> resources;
-    catalog::PageRequest page;
+    catalog::ListingRequest page;
     page.items_max = limits::kPageItemsMax;
     do {
         auto listed = list(page);
@@ -116,11 +119,13 @@ void create_database(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY_STATUS(refuse_upsert(*call));
         TRY(const auto body, parse_body(*call));
-        TRY(const auto throughput, throughput_request(*call));
-        TRY(const auto database, call->engine.catalog().create_database(body->value, throughput));
+        catalog::NewDatabase wanted;
+        TRY(wanted.throughput, throughput_request(*call));
+        TRY(wanted.id, read_database_body(body->value));
+        TRY(const auto database, call->engine.catalog().create_database(std::move(wanted)));
         add_offer_headers(call, call->engine.catalog().offer_of(database->rid.text()));
         reply(call, metadata_answer(201, meter::metadata_write(), database->version.etag),
-              database->json());
+              database_json(*database));
         return {};
     });
 }
@@ -130,9 +135,15 @@ void create_container(const CallPtr& call) {
         TRY_STATUS(refuse_upsert(*call));
         TRY(const auto body, parse_body(*call));
         TRY(const auto throughput, throughput_request(*call));
+        auto& catalog = call->engine.catalog();
+        if (catalog.find_database(call->route.database()) == nullptr)
+            return Status(errors::owner_not_found("The database does not exist."));
+        TRY(ContainerBody wanted,
+            read_container_body(body->value, has_version_before(*call, "2018-12-31")));
         TRY(const auto container,
-            call->engine.catalog().create_container(call->route.database(), body->value, throughput,
-                                                    has_version_before(*call, "2018-12-31")));
+            catalog.create_container(
+                call->route.database(),
+                {std::move(wanted.id), std::move(wanted.definition), throughput}));
         reply_container(call, 201, container, meter::metadata_write());
         return {};
     });
@@ -222,7 +233,7 @@ void handle_databases(const CallPtr& call) {
             reply_resource_query(
                 call, "", "Databases",
                 collect_all([&](const auto& page) { return catalog.list_databases(page); },
-                            [](const auto& database) { return database->json(); }));
+                            [](const auto& database) { return database_json(*database); }));
             return {};
         });
     }
@@ -231,7 +242,7 @@ void handle_databases(const CallPtr& call) {
         if (!database.ok()) return reply_error(call, database.error());
         if (replied_not_modified(call, (*database)->version.etag)) return;
         return reply(call, metadata_answer(200, meter::metadata_read(), (*database)->version.etag),
-                     (*database)->json());
+                     database_json(**database));
     }
     if (method == "DELETE") {
         return on_worker(call, [call]() -> Status {
@@ -263,7 +274,7 @@ void handle_containers(const CallPtr& call) {
                 call, database->rid.text(), "DocumentCollections",
                 collect_all(
                     [&](const auto& page) { return catalog.list_containers(*database, page); },
-                    [](const auto& container) { return container->json(); }));
+                    [](const auto& container) { return container_json(*container); }));
             return {};
         });
     }
@@ -279,9 +290,10 @@ void handle_containers(const CallPtr& call) {
         return on_worker(call, [call, if_match]() -> Status {
             TRY_STATUS(refuse_throughput_on_replace(*call));
             TRY(const auto body, parse_body(*call));
-            TRY(const auto replaced,
-                call->engine.catalog().replace_container(
-                    call->route.database(), call->route.container(), body->value, if_match));
+            TRY(auto definition, read_container_replacement(body->value, *call->container));
+            TRY(const auto replaced, call->engine.catalog().replace_container(
+                                         call->route.database(), call->route.container(),
+                                         std::move(definition), if_match));
             reply_container(call, 200, replaced, meter::metadata_write());
             return {};
         });
@@ -326,7 +338,7 @@ void handle_ranges(const CallPtr& call) {
     }
     const auto ranges = (*container)->ranges_since(known);
     answer.item_count = ranges.size();
-    reply(call, answer, (*container)->pkranges_json(ranges));
+    reply(call, answer, ranges_json(**container, ranges));
 }
 
 void handle_conflicts(const CallPtr& call) {

@@ -3,7 +3,8 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "catalog/autoscale_settings.h"
+#include "heads/rest/bodies/offer_body.h"
+#include "heads/rest/bodies/resource_json.h"
 #include "heads/rest/handlers.h"
 #include "heads/rest/throughput.h"
 #include "json/parse.h"
@@ -15,9 +16,9 @@ namespace {
 using engine::Access;
 
 /// With what autoscale has scaled to.
-std::string offer_json(const Call& call, const catalog::Offer& offer) {
-    if (!offer.is_autoscale()) return offer.json();
-    return offer.json(call.engine.catalog().offer_state(offer).current);
+std::string present_json(const Call& call, const catalog::Offer& offer) {
+    if (!offer.is_autoscale()) return offer_json(offer);
+    return offer_json(offer, call.engine.catalog().offer_state(offer).current);
 }
 
 /// SDKs look an offer up by the link of its resource, with or without the outer slashes.
@@ -27,7 +28,7 @@ std::vector<std::string> link_forms(const Call& call, const catalog::Offer& offe
     while (bare.ends_with('/')) bare.remove_suffix(1);
     const std::string middle(bare);
     std::vector<std::string> forms;
-    const std::string text = offer_json(call, offer);
+    const std::string text = present_json(call, offer);
     for (const auto& link : {offer.resource, middle, "/" + middle, "/" + middle + "/"}) {
         json::Arena arena;
         const auto parsed = json::parse(text, arena);
@@ -46,7 +47,7 @@ void reply_offer(const CallPtr& call, const catalog::OfferPtr& offer, meter::Cha
     Answer answer;
     answer.charge = charge;
     answer.etag = offer->version.etag;
-    reply(call, answer, offer->json(state.current));
+    reply(call, answer, offer_json(*offer, state.current));
 }
 
 void replace_offer(const CallPtr& call) {
@@ -57,12 +58,16 @@ void replace_offer(const CallPtr& call) {
         if (to_autopilot && to_manual)
             return Status(errors::bad_request(
                 "An offer cannot be migrated to autoscale and to manual at once."));
-        auto migrate = catalog::Catalog::Migrate::kNo;
-        if (to_autopilot) migrate = catalog::Catalog::Migrate::kToAutoscale;
-        if (to_manual) migrate = catalog::Catalog::Migrate::kToManual;
-        TRY(const auto offer,
-            call->engine.catalog().replace_offer(call->route.last_id(), body->value, migrate,
-                                                 unquoted(call->headers[HeaderName::kIfMatch])));
+        auto migrate = catalog::Migrate::kNo;
+        if (to_autopilot) migrate = catalog::Migrate::kToAutoscale;
+        if (to_manual) migrate = catalog::Migrate::kToManual;
+        auto& catalog = call->engine.catalog();
+        const auto before = catalog.find_offer(call->route.last_id());
+        if (before == nullptr)
+            return Status(errors::resource_not_found("The offer does not exist."));
+        TRY(const auto change, read_offer_change(body->value, *before));
+        TRY(const auto offer, catalog.replace_offer(before->rid, change, migrate,
+                                                    unquoted(call->headers[HeaderName::kIfMatch])));
         reply_offer(call, offer, meter::metadata_write());
         return {};
     });
@@ -71,7 +76,7 @@ void replace_offer(const CallPtr& call) {
 Status query_offers(const CallPtr& call) {
     std::vector<QueriedResource> resources;
     for (const auto& offer : call->engine.catalog().list_offers())
-        resources.push_back({offer_json(*call, *offer), link_forms(*call, *offer)});
+        resources.push_back({present_json(*call, *offer), link_forms(*call, *offer)});
     reply_resource_query(call, "", "Offers", resources);
     return {};
 }
@@ -98,7 +103,7 @@ Status list_offers(const CallPtr& call) {
                 listing, catalog::offer_rid(std::prev(rest.find(number))->first));
             break;
         }
-        texts.push_back(offer_json(*call, *offer));
+        texts.push_back(present_json(*call, *offer));
     }
     answer.item_count = texts.size();
     reply(call, answer, feed_body(listing.parent_rid, listing.kind, texts));
@@ -124,7 +129,7 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
             return bad_header("x-ms-cosmos-offer-autopilot-settings", text,
                               R"(a JSON object such as {"maxThroughput":4000})");
         TRY(const auto read,
-            catalog::read_autoscale_settings(*settings, "x-ms-cosmos-offer-autopilot-settings"));
+            read_autoscale_settings(*settings, "x-ms-cosmos-offer-autopilot-settings"));
         request.autoscale_max = read.max;
         request.increment_percent = read.increment_percent;
     }

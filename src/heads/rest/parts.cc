@@ -144,8 +144,9 @@ Error if_none_match_on_write() {
         "only over a known version, send If-Match.");
 }
 
-Result<catalog::PageRequest> page_request(const Call& call, const engine::ListingScope& listing) {
-    catalog::PageRequest page;
+Result<catalog::ListingRequest> page_request(const Call& call,
+                                             const engine::ListingScope& listing) {
+    catalog::ListingRequest page;
     TRY(page.items_max, page_size(call));
     TRY(page.continuation,
         call.engine.open_listing(listing, call.headers[HeaderName::kContinuation]));

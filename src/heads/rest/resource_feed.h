@@ -9,8 +9,8 @@
 #include "heads/rest/handlers.h"
 
 /// What the feeds of small resources (users, permissions, client encryption keys) have in common.
-/// `list` gives one page of a catalog listing for a `catalog::PageRequest`, `text` the JSON of one
-/// resource.
+/// `list` gives one page of a catalog listing for a `catalog::ListingRequest`, `text` the JSON of
+/// one resource.
 namespace orrery::rest {
 
 inline Answer plain_answer(int status, meter::Charge charge, const std::string& etag = {}) {
@@ -44,7 +44,7 @@ Status reply_listing(const CallPtr& call, const std::string& parent_rid,
 template <typename List, typename Text>
 Status reply_listing_query(const CallPtr& call, const std::string& parent_rid,
                            std::string_view array_name, const List& list, const Text& text) {
-    catalog::PageRequest page;
+    catalog::ListingRequest page;
     page.items_max = limits::kPageItemsMax;
     std::vector<QueriedResource> resources;
     for (bool more = true; more;) {

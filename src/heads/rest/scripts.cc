@@ -4,6 +4,8 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
+#include "heads/rest/bodies/resource_bodies.h"
+#include "heads/rest/bodies/resource_json.h"
 #include "heads/rest/handlers.h"
 #include "json/parse.h"
 #include "json/write.h"
@@ -57,7 +59,7 @@ Result<catalog::ScriptPtr> find_script(const Call& call) {
     return errors::resource_not_found("The script '" + call.route.last_id() + "' does not exist.");
 }
 
-/// The body's JavaScript must be some; what else is wrong with the body the catalog words.
+/// The body's JavaScript must be some; what else is wrong with the body read_script_body() words.
 Status check_text(const Call& call, const json::Value& body) {
     const json::Value text = body.is_object() ? body.member("body") : json::Value();
     return text.is_string() ? call.engine.scripts().check(text.as_string()) : Status();
@@ -67,13 +69,14 @@ Status create_script(const CallPtr& call) {
     TRY(const auto body, parse_body(*call));
     TRY_STATUS(check_text(*call, body->value));
     TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
+    TRY(auto wanted, read_script_body(body->value, type_of(*call)));
     TRY(const auto change, call->engine.catalog().create_script(
-                               call->container->rid, type_of(*call), body->value,
+                               call->container->rid, type_of(*call), std::move(wanted),
                                upsert ? Catalog::Upsert::kYes : Catalog::Upsert::kNo));
     reply(call,
           plain(*call, change.created ? 201 : 200, meter::script_write(),
                 change.script->version.etag),
-          change.script->json());
+          script_json(*change.script));
     return {};
 }
 
@@ -83,7 +86,7 @@ Status list_scripts(const CallPtr& call) {
     TRY(const auto page, page_request(*call, listing));
     const auto listed = call->engine.catalog().list_scripts(call->container->rid, type, page);
     std::vector<std::string> texts;
-    for (const auto& script : listed.items) texts.push_back(script->json());
+    for (const auto& script : listed.items) texts.push_back(script_json(*script));
     Answer answer = plain(*call, 200, meter::metadata_read());
     answer.continuation = call->engine.seal_listing(listing, listed.continuation);
     answer.item_count = texts.size();
@@ -93,12 +96,12 @@ Status list_scripts(const CallPtr& call) {
 
 Status query_scripts(const CallPtr& call) {
     const ChildType type = type_of(*call);
-    catalog::PageRequest all;
+    catalog::ListingRequest all;
     all.items_max = limits::kPageItemsMax;
     std::vector<QueriedResource> resources;
     for (const auto& script :
          call->engine.catalog().list_scripts(call->container->rid, type, all).items)
-        resources.push_back({script->json(), {}});
+        resources.push_back({script_json(*script), {}});
     reply_resource_query(call, call->container->rid_text, array_name(type), resources);
     return {};
 }
@@ -109,7 +112,8 @@ Status read_script(const CallPtr& call) {
         reply(call, plain(*call, 304, meter::metadata_read(), script->version.etag), "");
         return {};
     }
-    reply(call, plain(*call, 200, meter::metadata_read(), script->version.etag), script->json());
+    reply(call, plain(*call, 200, meter::metadata_read(), script->version.etag),
+          script_json(*script));
     return {};
 }
 
@@ -117,10 +121,12 @@ Status replace_script(const CallPtr& call) {
     TRY(const auto script, find_script(*call));
     TRY(const auto body, parse_body(*call));
     TRY_STATUS(check_text(*call, body->value));
+    TRY(auto wanted, read_script_body(body->value, type_of(*call)));
     TRY(const auto replaced, call->engine.catalog().replace_script(
-                                 call->container->rid, type_of(*call), script->id, body->value,
-                                 unquoted(call->headers[HeaderName::kIfMatch])));
-    reply(call, plain(*call, 200, meter::script_write(), replaced->version.etag), replaced->json());
+                                 call->container->rid, type_of(*call), script->id,
+                                 std::move(wanted), unquoted(call->headers[HeaderName::kIfMatch])));
+    reply(call, plain(*call, 200, meter::script_write(), replaced->version.etag),
+          script_json(*replaced));
     return {};
 }
 

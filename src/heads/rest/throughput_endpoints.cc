@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "heads/rest/bodies/offer_body.h"
 #include "heads/rest/handlers.h"
 #include "json/write.h"
 
@@ -97,7 +98,10 @@ void own_redistribute(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY(const auto container, own_container(*call));
         TRY(const auto body, parse_body(*call));
-        TRY_STATUS(call->engine.catalog().redistribute(*container, body->value).status().clone());
+        auto& catalog = call->engine.catalog();
+        TRY_STATUS(catalog.check_offers());
+        TRY(const auto wanted, read_redistribution(body->value, *container->ranges));
+        TRY_STATUS(catalog.redistribute(*container, wanted).status().clone());
         TRY(const auto changed, own_container(*call));
         TRY_STATUS(call->engine.partitions().split_overloaded(*changed));
         return reply_throughput(call, meter::metadata_write());
@@ -108,10 +112,10 @@ void own_throughput_buckets(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY(const auto container, own_container(*call));
         TRY(const auto body, parse_body(*call));
-        TRY_STATUS(call->engine.catalog()
-                       .set_throughput_buckets(*container, body->value)
-                       .status()
-                       .clone());
+        auto& catalog = call->engine.catalog();
+        TRY_STATUS(catalog.check_offers());
+        TRY(const auto buckets, read_throughput_buckets(body->value));
+        TRY_STATUS(catalog.set_throughput_buckets(*container, buckets).status().clone());
         return reply_throughput(call, meter::metadata_write());
     });
 }

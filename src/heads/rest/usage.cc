@@ -30,7 +30,7 @@ public:
         // Sizes are in KB, rounded up, as clients expect them.
         const int64_t kb = (totals->bytes + 1023) / 1024;
         const auto count = [&](catalog::ChildType type) {
-            catalog::PageRequest all;
+            catalog::ListingRequest all;
             all.items_max = limits::kPageItemsMax;
             return call.engine.catalog().list_scripts(container.rid, type, all).items.size();
         };

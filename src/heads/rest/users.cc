@@ -3,6 +3,8 @@
 
 #include "base/errors.h"
 #include "base/limits.h"
+#include "heads/rest/bodies/resource_bodies.h"
+#include "heads/rest/bodies/resource_json.h"
 #include "heads/rest/handlers.h"
 #include "heads/rest/resource_feed.h"
 
@@ -13,15 +15,15 @@ using catalog::Catalog;
 using engine::Access;
 
 /// The permission with a fresh token; one whose resource is gone is shown without.
-Result<std::string> permission_json(const Call& call, const catalog::Permission& permission) {
+Result<std::string> with_token(const Call& call, const catalog::Permission& permission) {
     TRY(const int64_t lifetime, token_lifetime(call.headers));
     const auto token = call.engine.tokens().issue(permission, lifetime);
-    return permission.json(token.ok() ? token.value() : std::string());
+    return permission_json(permission, token.ok() ? token.value() : std::string());
 }
 
 Status check_resource(const Call& call, const json::Value& body) {
     const json::Value resource = body.member("resource");
-    if (!resource.is_string()) return {};  // the catalog words that refusal
+    if (!resource.is_string()) return {};  // read_permission_body() words that refusal
     return call.engine.tokens().check_resource(resource.as_string());
 }
 
@@ -46,17 +48,20 @@ Status user_feed(const CallPtr& call) {
     if (method == "POST" && !is_query(*call)) {
         TRY(const auto body, parse_body(*call));
         TRY(const auto upsert, upsert_mode(*call));
-        TRY(const auto change, catalog.create_user(database->id, body->value, upsert));
+        TRY(std::string id, read_user_body(body->value));
+        TRY(const auto change, catalog.create_user(database->id, std::move(id), upsert));
         reply(call,
               plain_answer(change.created ? 201 : 200, meter::metadata_write(),
                            change.user->version.etag),
-              change.user->json());
+              user_json(*change.user));
         return {};
     }
-    const auto list = [&](const catalog::PageRequest& page) {
+    const auto list = [&](const catalog::ListingRequest& page) {
         return catalog.list_users(*database, page);
     };
-    const auto text = [](const catalog::User& user) -> Result<std::string> { return user.json(); };
+    const auto text = [](const catalog::User& user) -> Result<std::string> {
+        return user_json(user);
+    };
     const std::string rid = database->rid.text();
     return method == "POST" ? reply_listing_query(call, rid, "Users", list, text)
                             : reply_listing(call, rid, "Users", list, text);
@@ -68,13 +73,15 @@ Status one_user(const CallPtr& call) {
     TRY(const auto user, find_user(*call));
     const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
     if (is_read(*call)) {
-        reply(call, plain_answer(200, meter::metadata_read(), user->version.etag), user->json());
+        reply(call, plain_answer(200, meter::metadata_read(), user->version.etag),
+              user_json(*user));
     } else if (method == "PUT") {
         TRY(const auto body, parse_body(*call));
+        TRY(std::string id, read_user_body(body->value));
         TRY(const auto replaced,
-            catalog.replace_user(user->database->id, user->id, body->value, if_match));
+            catalog.replace_user(user->database->id, user->id, std::move(id), if_match));
         reply(call, plain_answer(200, meter::metadata_write(), replaced->version.etag),
-              replaced->json());
+              user_json(*replaced));
     } else {
         TRY_STATUS(catalog.delete_user(user->database->id, user->id, if_match));
         reply(call, plain_answer(204, meter::metadata_write()), "");
@@ -91,20 +98,21 @@ Status permission_feed(const CallPtr& call) {
         TRY(const auto body, parse_body(*call));
         TRY_STATUS(check_resource(*call, body->value));
         TRY(const auto upsert, upsert_mode(*call));
+        TRY(auto wanted, read_permission_body(body->value));
         TRY(const auto change,
-            catalog.create_permission(user->database->id, user->id, body->value, upsert));
-        TRY(auto text, permission_json(*call, *change.permission));
+            catalog.create_permission(user->database->id, user->id, std::move(wanted), upsert));
+        TRY(auto text, with_token(*call, *change.permission));
         reply(call,
               plain_answer(change.created ? 201 : 200, meter::metadata_write(),
                            change.permission->version.etag),
               std::move(text));
         return {};
     }
-    const auto list = [&](const catalog::PageRequest& page) {
+    const auto list = [&](const catalog::ListingRequest& page) {
         return catalog.list_permissions(*user, page);
     };
     const auto text = [&](const catalog::Permission& permission) {
-        return permission_json(*call, permission);
+        return with_token(*call, permission);
     };
     const std::string rid = user->rid.text();
     return method == "POST" ? reply_listing_query(call, rid, "Permissions", list, text)
@@ -122,16 +130,17 @@ Status one_permission(const CallPtr& call) {
     if (permission == nullptr)
         return Status(errors::resource_not_found("The permission '" + id + "' does not exist."));
     if (is_read(*call)) {
-        TRY(auto text, permission_json(*call, *permission));
+        TRY(auto text, with_token(*call, *permission));
         reply(call, plain_answer(200, meter::metadata_read(), permission->version.etag),
               std::move(text));
     } else if (method == "PUT") {
         TRY_STATUS(token_lifetime(call->headers).status().clone());
         TRY(const auto body, parse_body(*call));
         TRY_STATUS(check_resource(*call, body->value));
-        TRY(const auto replaced,
-            catalog.replace_permission(database, user->id, permission->id, body->value, if_match));
-        TRY(auto text, permission_json(*call, *replaced));
+        TRY(auto wanted, read_permission_body(body->value));
+        TRY(const auto replaced, catalog.replace_permission(database, user->id, permission->id,
+                                                            std::move(wanted), if_match));
+        TRY(auto text, with_token(*call, *replaced));
         reply(call, plain_answer(200, meter::metadata_write(), replaced->version.etag),
               std::move(text));
     } else {

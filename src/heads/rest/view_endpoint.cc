@@ -13,15 +13,15 @@ void own_view(const CallPtr& call) {
     if (container == nullptr)
         return reply_error(
             call, errors::resource_not_found("The container '" + ids[2] + "' does not exist."));
-    if (container->view == nullptr)
+    if (container->materialized_view() == nullptr)
         return reply_error(call, errors::resource_not_found("The container '" + ids[2] +
                                                             "' is no materialized view."));
     const auto state = call->engine.views()
                            .state(container->rid)
-                           .value_or(engine::ViewKeeper::State{.built = container->view_built,
-                                                               .last_refusal = {}});
+                           .value_or(engine::ViewKeeper::State{
+                               .built = container->materialized_view_built, .last_refusal = {}});
     std::string source;
-    json::write_string(source, container->view->source_id);
+    json::write_string(source, container->materialized_view()->source_id);
     std::string refusal;
     json::write_string(refusal, state.last_refusal);
     reply(call, Answer(),

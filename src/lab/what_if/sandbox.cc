@@ -1,12 +1,9 @@
 #include "lab/what_if/sandbox.h"
 
-#include <fmt/format.h>
-
 #include <future>
 
 #include "base/log.h"
 #include "json/parse.h"
-#include "json/write.h"
 #include "query/computed.h"
 
 namespace orrery::lab {
@@ -15,6 +12,14 @@ namespace {
 constexpr uint64_t kCacheBytes = 8 << 20;
 constexpr uint64_t kBlockCacheBytes = 32 << 20;
 constexpr int64_t kManualPerPartition = 6000;  ///< RU/s at creation that give one more partition
+
+/// An empty text: the default policy.
+Result<index::IndexingPolicy> read_policy(const std::string& text) {
+    if (text.empty()) return index::parse_indexing_policy({});
+    json::Arena arena;
+    TRY(const auto policy, json::parse(text, arena));
+    return index::parse_indexing_policy(policy);
+}
 
 }  // namespace
 
@@ -41,30 +46,20 @@ Status Sandbox::start(const Options& options) {
     TRY_STATUS(store_->start());
     engine_ = std::make_unique<engine::Engine>(
         engine::Engine::Deps{*store_, *catalog_, workers_, clock_, *account_});
-    json::Arena arena;
-    TRY(const auto database, json::parse(R"({"id":"lab"})", arena));
-    TRY_STATUS(catalog_->create_database(database, {}).status().clone());
-    std::string paths;
-    for (const auto& path : options.key_paths) {
-        if (!paths.empty()) paths += ',';
-        json::write_string(paths, path);
-    }
-    const std::string definition = fmt::format(
-        R"({{"id":"copy","partitionKey":{{"paths":[{}],"kind":"{}","version":2}}{}}})", paths,
-        options.key_paths.size() > 1 ? "MultiHash" : "Hash",
-        options.indexing_policy.empty() ? std::string()
-                                        : ",\"indexingPolicy\":" + options.indexing_policy);
-    TRY(const auto body, json::parse(definition, arena));
-    catalog::ThroughputRequest throughput;
-    throughput.manual = options.partitions > 1 ? options.partitions * kManualPerPartition
-                                               : std::max<int64_t>(400, options.throughput);
-    TRY(container_, catalog_->create_container("lab", body, throughput, false));
+    TRY_STATUS(catalog_->create_database({"lab", {}}).status().clone());
+    catalog::NewContainer copy;
+    copy.id = "copy";
+    const auto kind =
+        options.key_paths.size() > 1 ? partition::KeyKind::kMultiHash : partition::KeyKind::kHash;
+    TRY(copy.definition.key, partition::make_partition_key_definition(kind, 2, options.key_paths));
+    TRY(copy.definition.indexing, read_policy(options.indexing_policy));
+    copy.throughput.manual = options.partitions > 1 ? options.partitions * kManualPerPartition
+                                                    : std::max<int64_t>(400, options.throughput);
+    TRY(container_, catalog_->create_container("lab", std::move(copy)));
     const auto offer = catalog_->offer_of(container_->rid_text);
     if (offer != nullptr && offer->value() != options.throughput) {
-        TRY(const auto content, json::parse(fmt::format(R"({{"content":{{"offerThroughput":{}}}}})",
-                                                        options.throughput),
-                                            arena));
-        TRY_STATUS(catalog_->replace_offer(offer->rid, content, catalog::Catalog::Migrate::kNo, {})
+        const catalog::OfferChange change{options.throughput, {}};
+        TRY_STATUS(catalog_->replace_offer(offer->rid, change, catalog::Migrate::kNo, {})
                        .status()
                        .clone());
         container_ = catalog_->find_container("lab", "copy");

@@ -111,6 +111,7 @@ private:
     Result<ItemVersionPtr> check_item(std::string_view key, std::string_view value);
     Status check_item_log(const ItemVersion& version, std::string_view id);
     Status check_ids();
+    bool is_of_constraint(std::string_view name) const;
     Status check_log();
     Status check_images();
     Status check_ttl();
@@ -248,6 +249,14 @@ Status Checker::check_item_log(const ItemVersion& version, std::string_view id) 
     return {};
 }
 
+/// Entries of constraints that were dropped stay and mean nothing.
+bool Checker::is_of_constraint(std::string_view name) const {
+    const auto number = unique_key_number(name);
+    const auto& keys = (*settings_)->unique_keys;
+    return !number || std::any_of(keys.begin(), keys.end(),
+                                  [&](const UniqueKey& key) { return key.number == *number; });
+}
+
 Status Checker::check_ids() {
     uint64_t item_entries = 0;
     uint64_t unique_entries = 0;
@@ -258,7 +267,10 @@ Status Checker::check_ids() {
             report("", "malformed key in ids: " + hex_encode_upper(cursor->key()));
             continue;
         }
-        ++(key->kind == storage::IdKind::kItem ? item_entries : unique_entries);
+        if (key->kind == storage::IdKind::kItem)
+            ++item_entries;
+        else if (is_of_constraint(key->name))
+            ++unique_entries;
     }
     TRY_STATUS(cursor->status());
     if (unique_entries != unique_count_)

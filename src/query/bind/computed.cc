@@ -210,29 +210,26 @@ Result<std::shared_ptr<const CompiledQuery>> compile_definition(
     return compiled;
 }
 
-/// A member of a definition: there, and a text that is not empty.
-Result<std::string> text_member(const Value& definition, std::string_view name) {
-    const Value value = definition.member(name);
-    if (value.is_null() || (value.is_string() && value.as_string().empty()))
-        return errors::bad_request(
-            fmt::format("Computed property '{}' is either empty or unspecified.", name));
-    if (!value.is_string()) return errors::bad_request("One of the specified inputs is invalid");
-    return std::string(value.as_string());
+Status check_not_empty(std::string_view text, std::string_view name) {
+    if (!text.empty()) return {};
+    return Status(errors::bad_request(
+        fmt::format("Computed property '{}' is either empty or unspecified.", name)));
 }
 
 }  // namespace
 
-Result<index::ComputedPropertiesPtr> compile_computed_properties(const Value& list) {
-    if (list.elements().empty()) return index::ComputedPropertiesPtr();
-    if (list.elements().size() > orrery::limits::kComputedPropertiesMax)
+Result<index::ComputedPropertiesPtr> compile_computed_properties(
+    const std::vector<index::ComputedProperty>& list) {
+    if (list.empty()) return index::ComputedPropertiesPtr();
+    if (list.size() > orrery::limits::kComputedPropertiesMax)
         return errors::bad_request(
             fmt::format("A container can have at most {} computed properties.",
                         orrery::limits::kComputedPropertiesMax));
     std::vector<ComputedProperties::Definition> definitions;
-    for (const Value& entry : list.elements()) {
-        ComputedProperties::Definition definition;
-        TRY(definition.name, text_member(entry, "name"));
-        TRY(definition.query, text_member(entry, "query"));
+    for (const index::ComputedProperty& entry : list) {
+        ComputedProperties::Definition definition{entry};
+        TRY_STATUS(check_not_empty(entry.name, "name"));
+        TRY_STATUS(check_not_empty(entry.query, "query"));
         if (definition.name == "id" || json::is_system_property(definition.name))
             return errors::bad_request(
                 fmt::format("The system property name '{}' cannot be used as a computed property "

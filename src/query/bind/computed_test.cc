@@ -11,7 +11,11 @@ namespace {
 class ComputedTest : public ::testing::Test {
 protected:
     Result<index::ComputedPropertiesPtr> compile_list(std::string_view list) {
-        return compile_computed_properties(*json::parse(list, arena_));
+        std::vector<index::ComputedProperty> properties;
+        for (const json::Value& entry : json::parse(list, arena_)->elements())
+            properties.push_back({std::string(entry.member("name").as_string()),
+                                  std::string(entry.member("query").as_string())});
+        return compile_computed_properties(properties);
     }
     /// The error of a list; "ok" if it has none.
     std::string error_of(std::string_view list) {
@@ -40,13 +44,10 @@ protected:
 };
 
 TEST_F(ComputedTest, ErrorsOfDefinitions) {
-    constexpr std::string_view kInvalid = "One of the specified inputs is invalid";
     const std::pair<std::string_view, std::string_view> cases[] = {
         {R"([{"name":"x","query":"SELECT VALUE c.a FROM c"},{"name":"x","query":"SELECT VALUE 1 FROM c"}])",
          "Computed property name 'x' cannot be used in multiple definitions."},
         {R"([{"name":"","query":"SELECT VALUE c.a FROM c"}])",
-         "Computed property 'name' is either empty or unspecified."},
-        {R"([{"name":null,"query":"SELECT VALUE c.a FROM c"}])",
          "Computed property 'name' is either empty or unspecified."},
         {R"([{"name":"x","query":""}])",
          "Computed property 'query' is either empty or unspecified."},
@@ -64,11 +65,6 @@ TEST_F(ComputedTest, ErrorsOfDefinitions) {
          R"(Computed property at index (0) has a malformed query: 'SELECT VALUE d.a FROM c' Error )"
          R"(details: '{"errors":[{"severity":"Error","location":{"start":13,"end":14},"code":2001,)"
          R"("message":"Identifier 'd' could not be resolved.","hint":"For a property write c.d."}]}')"},
-        {R"([{"query":"SELECT VALUE c.a FROM c"}])", kInvalid},
-        {R"([{"name":"x"}])", kInvalid},
-        {R"([{"name":5,"query":"SELECT VALUE c.a FROM c"}])", kInvalid},
-        {R"([{"name":"x","query":{}}])", kInvalid},
-        {R"(["x"])", kInvalid},
     };
     for (const auto& [list, message] : cases) EXPECT_EQ(error_of(list), message) << list;
 }

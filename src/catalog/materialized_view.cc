@@ -1,4 +1,4 @@
-#include "catalog/view_definition.h"
+#include "catalog/materialized_view.h"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,7 @@ constexpr size_t kSelectBytesMax = 64 << 10;
 constexpr size_t kPropertiesMax = 1000;
 
 Error bad_view(std::string_view what) {
-    return errors::bad_request(
-        fmt::format("The container's property 'materializedViewDefinition' is invalid: {}.", what));
+    return bad_definition_member("materializedViewDefinition", what);
 }
 
 bool is_name_start(char c) {
@@ -31,7 +30,7 @@ bool is_name_char(char c) {
 /// Reads `SELECT * FROM s` and `SELECT s.a, s.b.c, s["d e"] FROM s`.
 class SelectReader {
 public:
-    SelectReader(std::string_view text, ViewDefinition& out) : rest_(text), out_(out) {}
+    SelectReader(std::string_view text, MaterializedViewDefinition& out) : rest_(text), out_(out) {}
 
     Status read() {
         if (!keyword("SELECT")) return refuse("it must begin with SELECT");
@@ -106,7 +105,7 @@ private:
     Status property(std::vector<std::string>& aliases) {
         std::string alias = name();
         if (alias.empty()) return refuse("a property of the source is expected, such as s.name");
-        ViewDefinition::Property out;
+        MaterializedViewDefinition::Property out;
         for (;;) {
             if (take('.')) {
                 out.path.push_back(name());
@@ -139,7 +138,7 @@ private:
     }
 
     std::string_view rest_;
-    ViewDefinition& out_;
+    MaterializedViewDefinition& out_;
 };
 
 json::Value at(json::Value value, const json::MemberPath& path) {
@@ -156,53 +155,33 @@ void append_member(std::string& out, std::string_view name, const json::Value& v
 
 }  // namespace
 
-bool ViewDefinition::shows(std::string_view name) const {
+bool MaterializedViewDefinition::shows(std::string_view name) const {
     return whole || std::any_of(properties.begin(), properties.end(),
                                 [&](const Property& one) { return one.name == name; });
 }
 
-std::string ViewDefinition::json() const {
-    std::string out = R"({"sourceCollectionId":)";
-    json::write_string(out, source_id);
-    out += R"(,"sourceCollectionRid":)";
-    json::write_string(out, source_rid);
-    out += R"(,"definition":)";
-    json::write_string(out, select);
-    return out + '}';
-}
-
-Result<ViewDefinitionPtr> read_view_definition(const json::Value& value) {
-    if (is_absent(value)) return ViewDefinitionPtr();
-    if (!value.is_object()) return bad_view("it must be an object");
-    auto out = std::make_shared<ViewDefinition>();
-    for (const json::Member& member : value.members()) {
-        if (is_absent(member.value) || member.name.starts_with('_')) continue;
-        std::string* const target = member.name == "sourceCollectionId"    ? &out->source_id
-                                    : member.name == "sourceCollectionRid" ? &out->source_rid
-                                    : member.name == "definition"          ? &out->select
-                                                                           : nullptr;
-        // What the server says of a view comes back with a replace.
-        if (member.name == "status") continue;
-        if (target == nullptr)
-            return bad_view(fmt::format("it has no member '{}'", excerpt(member.name)));
-        if (!member.value.is_string())
-            return bad_view(fmt::format("'{}' must be a string", member.name));
-        *target = member.value.as_string();
-    }
+Result<MaterializedViewDefinitionPtr> make_materialized_view(std::string source_id,
+                                                             std::string source_rid,
+                                                             std::string select) {
+    auto out = std::make_shared<MaterializedViewDefinition>();
+    out->source_id = std::move(source_id);
+    out->source_rid = std::move(source_rid);
+    out->select = std::move(select);
     if (out->source_id.empty() && out->source_rid.empty())
         return bad_view("'sourceCollectionId' must name the container that it shows");
     if (out->select.empty()) return bad_view("'definition' must be a SELECT");
     if (out->select.size() > kSelectBytesMax)
         return bad_view(fmt::format("'definition' is longer than {} bytes", kSelectBytesMax));
     TRY_STATUS(SelectReader(out->select, *out).read());
-    return ViewDefinitionPtr(std::move(out));
+    return MaterializedViewDefinitionPtr(std::move(out));
 }
 
-std::string view_item_id(std::string_view source_item_rid) {
+std::string materialized_view_item_id(std::string_view source_item_rid) {
     return std::string(source_item_rid);
 }
 
-std::string view_item(const ViewDefinition& view, std::string_view id, const json::Value& item) {
+std::string materialized_view_item(const MaterializedViewDefinition& view, std::string_view id,
+                                   const json::Value& item) {
     std::string out = R"({"id":)";
     json::write_string(out, id);
     append_member(out, "_id", item.member("id"));
@@ -211,7 +190,7 @@ std::string view_item(const ViewDefinition& view, std::string_view id, const jso
             if (member.name != "id" && member.name != "_id")
                 append_member(out, member.name, member.value);
     } else {
-        for (const ViewDefinition::Property& property : view.properties) {
+        for (const MaterializedViewDefinition::Property& property : view.properties) {
             const json::Value value = at(item, property.path);
             append_member(out, property.name, value.is_undefined() ? json::Value::null() : value);
         }

@@ -1,13 +1,15 @@
-#include "catalog/definition.h"
+#include "heads/rest/bodies/container_body.h"
 
 #include <gtest/gtest.h>
 
 #include "catalog/catalog_test_support.h"
+#include "catalog/definition_record.h"
 
-namespace orrery::catalog {
+namespace orrery::rest {
 namespace {
 
-using testing::message_of;
+using catalog::same_indexing;
+using catalog::testing::message_of;
 
 constexpr std::string_view kDefaultIndexing =
     R"("indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[{"path":"/*"}],)"
@@ -17,23 +19,48 @@ constexpr std::string_view kDefaultConflicts =
     R"("conflictResolutionProcedure":""})";
 constexpr std::string_view kDefaultGeospatial = R"("geospatialConfig":{"type":"Geography"}})";
 
+/// What becomes of a body: as the catalog keeps it, as the partitions see it, and as clients get it
+/// back, without the id.
+struct Definition {
+    catalog::ContainerDefinition whole;
+    partition::ContainerSettings settings;
+    std::string tail;
+};
+
+Result<Definition> made_of(catalog::ContainerDefinition definition) {
+    TRY_STATUS(catalog::validate(definition));
+    TRY(auto settings, catalog::settings_of(definition));
+    std::string tail = definition_json("c", definition).substr(10);
+    return Definition{std::move(definition), std::move(settings), std::move(tail)};
+}
+
 class DefinitionTest : public ::testing::Test {
 protected:
-    /// A create's body: `{"partitionKey":{"paths":["/pk"]},` + members + `}`.
+    /// A create's body: `{"id":"c","partitionKey":{"paths":["/pk"]},` + members + `}`.
     Result<Definition> with(std::string_view members, bool legacy = false) {
         return of(R"({"partitionKey":{"paths":["/pk"]})" +
                       (members.empty() ? "" : "," + std::string(members)) + "}",
                   legacy);
     }
     Result<Definition> of(const std::string& body, bool legacy = false) {
-        auto value = json::parse(body, arena_);
-        EXPECT_TRUE(value.ok()) << body;
-        return parse_definition(*value, legacy);
+        TRY(ContainerBody read, read_container_body(parse(body), legacy));
+        EXPECT_EQ(read.id, "c");
+        return made_of(std::move(read.definition));
     }
-    Result<Definition> replace(const std::string& stored_tail, const std::string& body) {
-        auto value = json::parse(body, arena_);
+    Result<Definition> replace(const Definition& stored, const std::string& body) {
+        catalog::Container before;
+        before.id = "c";
+        before.definition = std::make_shared<const catalog::ContainerDefinition>(stored.whole);
+        TRY(auto after, read_container_replacement(parse(body), before));
+        TRY_STATUS(catalog::check_unchanged(stored.whole, after));
+        return made_of(std::move(after));
+    }
+    /// The body with an id.
+    json::Value parse(const std::string& body) {
+        auto value = json::parse(
+            R"({"id":"c")" + std::string(body == "{}" ? "" : ",") + body.substr(1), arena_);
         EXPECT_TRUE(value.ok()) << body;
-        return parse_replacement(*value, definition_json("c", stored_tail));
+        return *value;
     }
     json::Arena arena_;
 };
@@ -41,26 +68,77 @@ protected:
 TEST_F(DefinitionTest, DefaultsAreFilledIn) {
     const auto definition = with("");
     ASSERT_TRUE(definition.ok());
-    EXPECT_EQ(definition_json("a\"b", definition->tail),
+    EXPECT_EQ(definition_json("a\"b", definition->whole),
               std::string(R"({"id":"a\"b",)") + std::string(kDefaultIndexing) +
                   R"(,"partitionKey":{"paths":["/pk"],"kind":"Hash"},)" +
                   std::string(kDefaultConflicts) + "," + std::string(kDefaultGeospatial));
     EXPECT_FALSE(definition->settings.default_ttl);
-    EXPECT_FALSE(definition->legacy_fixed);
+    EXPECT_FALSE(definition->whole.legacy_fixed());
 }
 
-TEST_F(DefinitionTest, StoredTailReadsBackEqual) {
+/// The text that clients see is what older versions kept; both forms read back equal.
+TEST_F(DefinitionTest, StoredFormsReadBackEqual) {
     const auto definition = with(
         R"("defaultTtl":60,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a/b","/\"x y\""]},{"paths":["/c"]}]},)"
-        R"("indexingPolicy":{"indexingMode":"consistent","includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]},)"
+        R"("indexingPolicy":{"indexingMode":"consistent","includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}],)"
+        R"("compositeIndexes":[[{"path":"/a"},{"path":"/b","order":"descending"}]],)"
+        R"("spatialIndexes":[{"path":"/p/*","boundingBox":{"xmin":-1.5,"ymin":-2,"xmax":3,"ymax":4}}]},)"
+        R"("geospatialConfig":{"type":"Geometry"},)"
+        R"("conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":"/v"},)"
+        R"("clientEncryptionPolicy":{"includedPaths":[{"path":"/s","clientEncryptionKeyId":"k",)"
+        R"("encryptionType":"Deterministic","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}],"policyFormatVersion":2},)"
         R"("changeFeedPolicy":{"retentionDuration":0},"computedProperties":[])");
     ASSERT_TRUE(definition.ok()) << message_of(definition);
-    const auto again = parse_stored_tail(definition->tail);
-    ASSERT_TRUE(again.ok()) << message_of(again);
-    EXPECT_EQ(again->tail, definition->tail);
-    EXPECT_EQ(again->settings.unique_keys, definition->settings.unique_keys);
-    EXPECT_EQ(again->settings.default_ttl, 60);
-    EXPECT_TRUE(same_indexing(again->settings.indexing, definition->settings.indexing));
+    const auto from_json = catalog::definition_of_json(definition->tail);
+    const auto from_bytes =
+        catalog::decode_definition(catalog::encode_definition(definition->whole));
+    for (const auto* stored : {&from_json, &from_bytes}) {
+        ASSERT_TRUE(stored->ok()) << message_of(*stored);
+        const auto again = made_of(**stored);
+        ASSERT_TRUE(again.ok()) << message_of(again);
+        EXPECT_EQ(again->tail, definition->tail);
+        EXPECT_EQ(again->settings.unique_keys, definition->settings.unique_keys);
+        EXPECT_EQ(again->settings.default_ttl, 60);
+        EXPECT_TRUE(same_indexing(again->settings.indexing, definition->settings.indexing));
+        EXPECT_EQ(catalog::encode_definition(again->whole),
+                  catalog::encode_definition(definition->whole));
+    }
+}
+
+TEST_F(DefinitionTest, StoredMaterializedViewsReadBackEqual) {
+    const auto definition = with(
+        R"("materializedViewDefinition":{"sourceCollectionId":"s","definition":"SELECT s.pk, s.a FROM s"})");
+    ASSERT_TRUE(definition.ok()) << message_of(definition);
+    const auto from_json = catalog::definition_of_json(definition->tail);
+    const auto from_bytes =
+        catalog::decode_definition(catalog::encode_definition(definition->whole));
+    for (const auto* stored : {&from_json, &from_bytes}) {
+        ASSERT_TRUE(stored->ok()) << message_of(*stored);
+        EXPECT_EQ(made_of(**stored)->tail, definition->tail);
+        EXPECT_TRUE((*stored)->materialized_view->shows("a"));
+        EXPECT_FALSE((*stored)->materialized_view->shows("b"));
+    }
+}
+
+TEST_F(DefinitionTest, ComputedProperties) {
+    constexpr std::string_view kInvalid = "One of the specified inputs is invalid";
+    const auto list = [&](const std::string& text) {
+        return read_container_body(
+            parse(R"({"partitionKey":{"paths":["/pk"]},"computedProperties":)" + text + "}"),
+            false);
+    };
+    for (const std::string bad : {R"([{"query":"SELECT VALUE c.a FROM c"}])", R"([{"name":"x"}])",
+                                  R"([{"name":5,"query":"SELECT VALUE c.a FROM c"}])",
+                                  R"([{"name":"x","query":{}}])", R"(["x"])"})
+        EXPECT_EQ(message_of(list(bad)), kInvalid) << bad;
+    const auto read = list(R"([{"name":"x","query":"q"},{"name":null,"query":""}])");
+    ASSERT_TRUE(read.ok()) << message_of(read);
+    const std::vector<index::ComputedProperty> expected = {{"x", "q"}, {"", ""}};
+    EXPECT_EQ(read->definition.computed, expected);
+    EXPECT_NE(
+        definition_json("c", read->definition)
+            .find(R"("computedProperties":[{"name":"x","query":"q"},{"name":"","query":""}])"),
+        std::string::npos);
 }
 
 TEST_F(DefinitionTest, UnknownMembersAreRefusedByName) {
@@ -80,7 +158,7 @@ TEST_F(DefinitionTest, MissingKeyNeedsAnOldClient) {
     EXPECT_EQ(ended(of(R"({"partitionKey":null})")), Ended::kBadRequest);
     const auto legacy = of("{}", true);
     ASSERT_TRUE(legacy.ok());
-    EXPECT_TRUE(legacy->legacy_fixed);
+    EXPECT_TRUE(legacy->whole.legacy_fixed());
     EXPECT_NE(legacy->tail.find(
                   R"("partitionKey":{"paths":["/_partitionKey"],"kind":"Hash","systemKey":true})"),
               std::string::npos)
@@ -212,7 +290,7 @@ TEST_F(DefinitionTest, UniqueKeyRules) {
         EXPECT_EQ(ended(keys(std::string(bad))), Ended::kBadRequest) << bad;
     const auto good = keys(R"({"paths":["/a/b","/\"x y\"/c"]})");
     ASSERT_TRUE(good.ok());
-    const std::vector<std::vector<json::MemberPath>> expected = {{{"a", "b"}, {"x y", "c"}}};
+    const std::vector<partition::UniqueKey> expected = {{0, {{"a", "b"}, {"x y", "c"}}}};
     EXPECT_EQ(good->settings.unique_keys, expected);
 }
 
@@ -220,7 +298,7 @@ TEST_F(DefinitionTest, ReplaceKeepsKeyAndUniqueKeys) {
     const auto stored = with(
         R"("uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a"]},{"paths":["/b","/c"]}]},"defaultTtl":5)");
     ASSERT_TRUE(stored.ok());
-    const auto bare = replace(stored->tail, "{}");
+    const auto bare = replace(*stored, "{}");
     ASSERT_TRUE(bare.ok()) << message_of(bare);
     EXPECT_EQ(bare->settings.unique_keys, stored->settings.unique_keys);
     EXPECT_EQ(bare->settings.key.paths, stored->settings.key.paths);
@@ -230,7 +308,7 @@ TEST_F(DefinitionTest, ReplaceKeepsKeyAndUniqueKeys) {
           R"({"partitionKey":{"paths":["/pk"],"kind":"Hash"}})",
           R"({"partitionKey":{"paths":["/pk"],"kind":"Hash","version":1}})",
           R"({"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/c","/b"]},{"paths":["/a"]}]}})"})
-        EXPECT_EQ(ended(replace(stored->tail, std::string(same))), Ended::kOk) << same;
+        EXPECT_EQ(ended(replace(*stored, std::string(same))), Ended::kOk) << same;
     for (std::string_view other :
          {R"({"partitionKey":{"paths":["/other"]}})",
           R"({"partitionKey":{"paths":["/pk"],"version":2}})",
@@ -238,7 +316,7 @@ TEST_F(DefinitionTest, ReplaceKeepsKeyAndUniqueKeys) {
           R"({"partitionKey":"/pk"})", R"({"partitionKey":{}})",
           R"({"uniqueKeyPolicy":{"uniqueKeys":[]}})",
           R"({"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a"]}]}})"}) {
-        const auto result = replace(stored->tail, std::string(other));
+        const auto result = replace(*stored, std::string(other));
         EXPECT_EQ(ended(result), Ended::kBadRequest) << other;
         EXPECT_NE(message_of(result).find("cannot be changed"), std::string::npos)
             << message_of(result);
@@ -252,11 +330,12 @@ TEST_F(DefinitionTest, SystemPropertiesAreIncludedInStoredPoliciesOnly) {
     const auto created = with(indexing);
     EXPECT_EQ(ended(created), Ended::kBadRequest);
     EXPECT_NE(message_of(created).find("'/_rid/?'"), std::string::npos) << message_of(created);
-    EXPECT_EQ(ended(parse_stored_tail(indexing + R"(,"partitionKey":{"paths":["/pk"]}})")),
-              Ended::kOk);
+    EXPECT_EQ(
+        ended(catalog::definition_of_json(indexing + R"(,"partitionKey":{"paths":["/pk"]}})")),
+        Ended::kOk);
     const auto plain = with("");
     ASSERT_TRUE(plain.ok());
-    EXPECT_EQ(ended(replace(plain->tail, "{" + indexing + "}")), Ended::kBadRequest);
+    EXPECT_EQ(ended(replace(*plain, "{" + indexing + "}")), Ended::kBadRequest);
     EXPECT_EQ(ended(with(R"("indexingPolicy":{"includedPaths":[{"path":"/*"},{"path":"/_ts/?"}],)"
                          R"("excludedPaths":[{"path":"/_rid/?"},{"path":"/\"_etag\"/?"}]})")),
               Ended::kOk);
@@ -300,4 +379,4 @@ TEST_F(DefinitionTest, PlanarGeometry) {
 }
 
 }  // namespace
-}  // namespace orrery::catalog
+}  // namespace orrery::rest

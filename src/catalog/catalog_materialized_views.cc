@@ -11,9 +11,10 @@ namespace orrery::catalog {
 
 /// The container that a new view shows; null: the definition is no view's. Completes the
 /// definition.
-Result<ContainerNode*> CatalogImpl::view_source(DatabaseNode& database, Definition& definition) {
-    if (definition.view == nullptr) return static_cast<ContainerNode*>(nullptr);
-    const ViewDefinition& view = *definition.view;
+Result<ContainerNode*> CatalogImpl::materialized_view_source(DatabaseNode& database,
+                                                             ContainerDefinition& definition) {
+    if (definition.materialized_view == nullptr) return static_cast<ContainerNode*>(nullptr);
+    const MaterializedViewDefinition& view = *definition.materialized_view;
     const auto missing = [](std::string_view name) {
         return errors::bad_request(
             fmt::format("The container's property 'materializedViewDefinition' names the source "
@@ -35,46 +36,28 @@ Result<ContainerNode*> CatalogImpl::view_source(DatabaseNode& database, Definiti
                 "different containers.");
         node = by_rid;
     }
-    if (node->container->view != nullptr)
+    if (node->container->materialized_view() != nullptr)
         return errors::bad_request(
             fmt::format("'{}' is a materialized view itself; a view shows an ordinary container.",
                         excerpt(node->container->id)));
-    auto resolved = std::make_shared<ViewDefinition>(view);
+    auto resolved = std::make_shared<MaterializedViewDefinition>(view);
     resolved->source_id = node->container->id;
     resolved->source_rid = node->container->rid_text;
-    set_view(definition, std::move(resolved));
+    definition.materialized_view = std::move(resolved);
     return const_cast<ContainerNode*>(node);
-}
-
-Status CatalogImpl::check_listed_views(const json::Value& body, const Container* before) {
-    const json::Value list = body.member("materializedViews");
-    if (is_absent(list)) return {};
-    const auto refuse = [] {
-        return Status(errors::bad_request(
-            "The container's property 'materializedViews' lists the views that exist and cannot be "
-            "changed. Create a container with 'materializedViewDefinition' to have another one."));
-    };
-    if (!list.is_array()) return refuse();
-    const size_t known = before == nullptr ? 0 : before->views.size();
-    if (list.elements().size() != known) return refuse();
-    for (size_t i = 0; i < known; ++i) {
-        const json::Value id = list.elements()[i].member("id");
-        if (!id.is_string() || id.as_string() != before->views[i].first) return refuse();
-    }
-    return {};
 }
 
 /// Under mutex_ where others may look: the source's list, and the records that its views still
 /// need.
-void CatalogImpl::refresh_views(DatabaseNode& database, ContainerNode& source) {
+void CatalogImpl::refresh_materialized_views(DatabaseNode& database, ContainerNode& source) {
     std::vector<std::pair<std::string, std::string>> views;
     for (const auto& [number, node] : database.containers.nodes())
-        if (node.container->view != nullptr &&
-            node.container->view->source_rid == source.container->rid_text)
+        if (node.container->materialized_view() != nullptr &&
+            node.container->materialized_view()->source_rid == source.container->rid_text)
             views.emplace_back(node.container->id, node.container->rid_text);
-    if (views != source.container->views) {
+    if (views != source.container->materialized_views) {
         auto after = std::make_shared<Container>(*source.container);
-        after->views = std::move(views);
+        after->materialized_views = std::move(views);
         source.container = std::move(after);
     }
     hold_logs(database, *source.container);
@@ -83,18 +66,19 @@ void CatalogImpl::refresh_views(DatabaseNode& database, ContainerNode& source) {
 void CatalogImpl::hold_logs(const DatabaseNode& database, const Container& source) {
     for (const PartitionRange& range : source.ranges->ranges) {
         std::optional<storage::Lsn> needed;
-        for (const auto& [name, view_rid] : source.views) {
+        for (const auto& [name, view_rid] : source.materialized_views) {
             const auto rid = parse_container_rid(view_rid);
             const ContainerNode* view = database.containers.find_number(rid->number);
             if (view == nullptr) continue;
-            const storage::Lsn position = view_position(view->view_progress, range);
+            const storage::Lsn position = materialized_view_position(view->progress, range);
             needed = std::min(needed.value_or(position), position);
         }
         range.partition->hold_log_for_reader(needed);
     }
 }
 
-storage::Lsn view_position(const ViewProgress& progress, const PartitionRange& range) {
+storage::Lsn materialized_view_position(const MaterializedViewProgress& progress,
+                                        const PartitionRange& range) {
     if (const auto own = progress.positions.find(range.number); own != progress.positions.end())
         return own->second;
     // A range that came of others has been read as far as they have, all of them.
@@ -107,25 +91,25 @@ storage::Lsn view_position(const ViewProgress& progress, const PartitionRange& r
 }
 
 /// At load.
-Status CatalogImpl::link_views(const std::vector<records::View>& stored) {
-    for (const records::View& record : stored) {
+Status CatalogImpl::link_materialized_views(const std::vector<records::MaterializedView>& stored) {
+    for (const records::MaterializedView& record : stored) {
         ContainerNode* node = container_node(record.rid);
         // A view that was deleted took its record along.
-        if (node == nullptr || node->container->view == nullptr)
+        if (node == nullptr || node->container->materialized_view() == nullptr)
             return Status(
                 errors::internal("The catalog is damaged: the progress of a materialized "
                                  "view that does not exist. Run `orrery check` on the "
                                  "data folder."));
-        node->view_progress = record.progress;
+        node->progress = record.progress;
         auto after = std::make_shared<Container>(*node->container);
-        after->view_built = record.progress.built;
+        after->materialized_view_built = record.progress.built;
         node->container = std::move(after);
     }
     for (const auto& [number, known] : state_.databases.nodes()) {
         DatabaseNode& database = *state_.databases.find_number(number);
         for (const auto& [child_number, child] : known.containers.nodes()) {
-            if (child.container->view == nullptr) continue;
-            const auto rid = parse_container_rid(child.container->view->source_rid);
+            if (child.container->materialized_view() == nullptr) continue;
+            const auto rid = parse_container_rid(child.container->materialized_view()->source_rid);
             ContainerNode* source = rid ? container_node(*rid) : nullptr;
             if (source == nullptr)
                 return Status(
@@ -134,43 +118,44 @@ Status CatalogImpl::link_views(const std::vector<records::View>& stored) {
                                      child.container->id +
                                      "' does not exist. Run `orrery check` on the data "
                                      "folder."));
-            refresh_views(database, *source);
+            refresh_materialized_views(database, *source);
         }
     }
     return {};
 }
 
-std::vector<ViewState> CatalogImpl::views() const {
+std::vector<MaterializedViewState> CatalogImpl::materialized_views() const {
     std::shared_lock lock(mutex_);
-    std::vector<ViewState> out;
+    std::vector<MaterializedViewState> out;
     for (const auto& [number, database] : state_.databases.nodes())
         for (const auto& [child_number, child] : database.containers.nodes()) {
-            if (child.container->view == nullptr) continue;
-            const auto rid = parse_container_rid(child.container->view->source_rid);
+            if (child.container->materialized_view() == nullptr) continue;
+            const auto rid = parse_container_rid(child.container->materialized_view()->source_rid);
             const ContainerNode* source = database.containers.find_number(rid->number);
             if (source != nullptr)
-                out.push_back({child.container, source->container, child.view_progress});
+                out.push_back({child.container, source->container, child.progress});
         }
     return out;
 }
 
-Status CatalogImpl::save_view_progress(const ContainerRid& view, const ViewProgress& progress) {
+Status CatalogImpl::save_materialized_view_progress(const ContainerRid& view,
+                                                    const MaterializedViewProgress& progress) {
     WriteLock write(write_mutex_);
     ContainerNode* node = container_node(view);
     // Deleted meanwhile: nobody needs it.
     if (node == nullptr) return {};
     MetaChange change;
-    change.put(records::View{view, progress});
+    change.put(records::MaterializedView{view, progress});
     TRY_STATUS(commit(std::move(change)));
     DatabaseNode* database = state_.databases.find_number(view.database.number);
     std::unique_lock lock(mutex_);
-    node->view_progress = progress;
-    if (node->container->view_built != progress.built) {
+    node->progress = progress;
+    if (node->container->materialized_view_built != progress.built) {
         auto after = std::make_shared<Container>(*node->container);
-        after->view_built = progress.built;
+        after->materialized_view_built = progress.built;
         node->container = std::move(after);
     }
-    if (const auto rid = parse_container_rid(node->container->view->source_rid))
+    if (const auto rid = parse_container_rid(node->container->materialized_view()->source_rid))
         if (const ContainerNode* source = container_node(*rid))
             hold_logs(*database, *source->container);
     return {};
