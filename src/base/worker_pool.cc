@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kThreadNameBytesMax = 15;  // of the kernel
 constexpr size_t kThreadNumberBytes = 3;
 
+thread_local const WorkerPool* pool_of_this_thread = nullptr;
+
 }  // namespace
 
 void set_thread_name(const std::string& name) {
@@ -53,7 +55,12 @@ void WorkerPool::stop() {
         if (thread.joinable()) thread.join();
 }
 
+bool WorkerPool::is_here() const {
+    return pool_of_this_thread == this;
+}
+
 void WorkerPool::run() {
+    pool_of_this_thread = this;
     for (;;) {
         std::function<void()> task;
         {

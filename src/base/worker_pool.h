@@ -20,6 +20,8 @@ public:
     WorkerPool& operator=(const WorkerPool&) = delete;
 
     void post(std::function<void()> task);
+    /// The calling thread is one of the pool's.
+    bool is_here() const;
     /// Runs what is queued, then ends the threads. A task posted afterwards (a commit that ends
     /// late may want to go on) is destroyed without running: whoever waits learns it from what it
     /// captured.

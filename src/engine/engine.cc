@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/errors.h"
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/throughput_errors.h"
 #include "engine/scripts.h"
 #include "json/document.h"
@@ -13,20 +12,6 @@
 
 namespace orrery::engine {
 namespace {
-
-constexpr int64_t kExpiryIntervalMs = 1000;
-constexpr int kIndexingRetryMs = 5000;
-constexpr int kLeftoversRetryMs = 200;
-/// Expired items that one round removes from a partition, and after how many it looks again whether
-/// anything is left over: the last ones may put the partition into debt.
-constexpr size_t kExpiryBatch = 500;
-constexpr size_t kExpiryStep = 10;
-/// Rounds of the background thread between two passes over the logs, and records that one pass may
-/// look at in one partition.
-constexpr uint64_t kTrimEvery = 10;
-constexpr size_t kTrimRecords = 20'000;
-/// Rounds between two looks at whether the index rests.
-constexpr uint64_t kRestEvery = 3;
 
 /// Nothing was tried: each operation is told the same, the request costs what a refusal costs.
 TransactionAnswer refused(const Error& error, size_t operations,
@@ -67,9 +52,11 @@ Engine::Engine(const Deps& deps)
       tokens_(deps.catalog, deps.clock),
       continuations_(deps.catalog.signing_secret()),
       passes_(deps.clock),
-      partitions_(deps.catalog, deps.clock),
       scripts_(std::make_unique<Scripts>(*this, deps.scripts)),
-      views_(*this) {
+      partitions_(deps.catalog, deps.clock),
+      materialized_views_(*this),
+      housekeeper_(*this, passes_),
+      index_keeper_(deps.catalog, deps.store) {
     if (const int64_t ru = deps.account.settings().metadata_ru; ru > 0) {
         meter::PoolRates rates;
         rates.units_per_us = ru * meter::kUnitsPerUsPerRu;
@@ -84,17 +71,11 @@ Engine::~Engine() {
 }
 
 void Engine::stop_background() {
-    {
-        const std::lock_guard lock(background_mutex_);
-        background_stop_ = true;
-    }
-    background_wake_.notify_all();
-    if (indexing_.joinable()) deps_.catalog.on_index_change(nullptr);
     partitions_.stop();
     scripts_->stop();
-    views_.stop();
-    if (background_.joinable()) background_.join();
-    if (indexing_.joinable()) indexing_.join();
+    materialized_views_.stop();
+    housekeeper_.stop();
+    index_keeper_.stop();
     passes_.clear();
 }
 
@@ -362,104 +343,9 @@ Result<storage::Count> Engine::totals(const catalog::Container& container) const
 
 void Engine::start_background() {
     partitions_.start();
-    views_.start();
-    background_ = std::thread([this] {
-        set_thread_name("expiry");
-        background_loop();
-    });
-    deps_.catalog.on_index_change([this] {
-        {
-            const std::lock_guard lock(background_mutex_);
-            index_changes_ = true;
-        }
-        background_wake_.notify_all();
-    });
-    indexing_ = std::thread([this] {
-        set_thread_name("indexing");
-        indexing_loop();
-    });
-}
-
-void Engine::indexing_loop() {
-    std::unique_lock lock(background_mutex_);
-    for (;;) {
-        background_wake_.wait(lock, [this] { return background_stop_ || index_changes_; });
-        if (background_stop_) return;
-        if (deps_.catalog.index_changes_must_wait()) {
-            background_wake_.wait_for(lock, std::chrono::milliseconds(kLeftoversRetryMs),
-                                      [this] { return background_stop_; });
-            continue;
-        }
-        index_changes_ = false;
-        lock.unlock();
-        const auto more = deps_.catalog.carry_out_index_changes();
-        if (!more.ok() && deps_.store.health().ok())
-            log::warning("a change of an indexing policy could not be carried out: " +
-                         more.error().message);
-        lock.lock();
-        if (more.ok()) {
-            index_changes_ = index_changes_ || *more;
-        } else {
-            // Not at once again; a store that takes no more writes is not asked again.
-            background_wake_.wait_for(lock, std::chrono::milliseconds(kIndexingRetryMs),
-                                      [this] { return background_stop_; });
-            index_changes_ = deps_.store.health().ok();
-        }
-    }
-}
-
-void Engine::background_loop() {
-    uint64_t round = 0;
-    std::unique_lock lock(background_mutex_);
-    while (!background_stop_) {
-        background_wake_.wait_for(lock, std::chrono::milliseconds(kExpiryIntervalMs));
-        if (background_stop_) return;
-        lock.unlock();
-        passes_.remove_old();
-        if (const Status watched = deps_.catalog.watch_throughput();
-            !watched.ok() && deps_.store.health().ok())
-            log::warning("a throughput that storage has outgrown could not be raised: " +
-                         watched.error().message);
-        for (const auto& container : deps_.catalog.all_containers()) {
-            for (const auto& range : container->ranges->ranges)
-                range.budget->pay_owed(deps_.clock.monotonic_us());
-            if (container->settings->default_ttl) remove_expired(*container);
-        }
-        ++round;
-        if (round % kTrimEvery == 0) trim_logs();
-        if (round % kRestEvery == 0) deps_.store.rest();
-        lock.lock();
-    }
-}
-
-/// From what the ranges have left over, and paid from it.
-void Engine::remove_expired(const catalog::Container& container) {
-    const meter::Pricing by = pricing(nullptr);
-    for (const auto& range : container.ranges->ranges) {
-        for (size_t all = 0; all < kExpiryBatch && leftovers(range); all += kExpiryStep) {
-            meter::Charge charge;
-            const auto removed = range.partition->remove_expired(
-                kExpiryStep, [&](const partition::OperationWork& work) {
-                    charge += partition::charge_of(work, by);
-                });
-            settle(range, {}, charge);
-            if (!removed.ok() && deps_.store.health().ok())
-                log::warning("expired items of " + container.alt_path +
-                             " could not be removed: " + removed.error().message);
-            if (!removed.ok() || *removed < kExpiryStep) break;
-        }
-    }
-}
-
-void Engine::trim_logs() {
-    for (const auto& container : deps_.catalog.all_containers()) {
-        for (const auto& range : container->ranges->ranges) {
-            const auto trimmed = range.partition->trim_log(kTrimRecords);
-            if (!trimmed.ok() && deps_.store.health().ok())
-                log::warning("the log of " + container->alt_path +
-                             " could not be trimmed: " + trimmed.error().message);
-        }
-    }
+    materialized_views_.start();
+    housekeeper_.start();
+    index_keeper_.start();
 }
 
 }  // namespace orrery::engine

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -16,13 +13,15 @@
 #include "catalog/catalog.h"
 #include "engine/account.h"
 #include "engine/admission.h"
+#include "engine/background/housekeeper.h"
+#include "engine/background/index_keeper.h"
+#include "engine/background/materialized_view_keeper.h"
+#include "engine/background/partition_keeper.h"
 #include "engine/continuation.h"
 #include "engine/control_plane.h"
-#include "engine/partition_keeper.h"
 #include "engine/pass_shelf.h"
+#include "engine/requests.h"
 #include "engine/resource_token.h"
-#include "engine/row_texts.h"
-#include "engine/view_keeper.h"
 #include "meter/charge.h"
 #include "query/page.h"
 #include "script/script.h"
@@ -33,102 +32,6 @@ struct ReadBudget;
 
 /// Protocol-neutral operations: route, execute, charge. Knows no HTTP.
 namespace orrery::engine {
-
-/// What one answer touched: for session tokens and LSN headers.
-struct Touched {
-    std::string range_id;
-    storage::Lsn lsn = 0;
-};
-
-/// A transaction's result with its price.
-struct TransactionAnswer {
-    partition::TransactionResult result;
-    std::vector<meter::Charge> charges;  ///< one per operation
-    meter::Charge total;
-    Touched touched;
-    bool refused = false;  ///< not admitted: every result is the same rate limit, nothing was tried
-};
-using TransactionAnswered = std::function<void(TransactionAnswer)>;
-
-/// The same for one read.
-struct PointAnswer {
-    partition::OperationResult result;
-    meter::Charge charge;
-    Touched touched;
-};
-
-struct FeedRequest {
-    partition::EpkRange range;
-    std::string continuation;
-    uint32_t items_max = 100;
-    RequestTerms terms;
-    meter::Bill* bill = nullptr;  ///< itemises the charge
-};
-struct FeedAnswer {
-    std::vector<partition::StoredItem> items;
-    std::string continuation;  ///< empty: no more
-    meter::Charge charge;
-    std::vector<RangeCharge> range_charges;  ///< add up to the charge
-    Touched touched;
-};
-
-struct ChangeFeedRequest {
-    partition::EpkRange range;
-    std::optional<std::string> full_epk;  ///< `range` is that of this full key
-    bool all_versions = false;
-    bool from_now = false;
-    std::string continuation;           ///< an answer's position; empty: from the start
-    std::optional<int64_t> newer_than;  ///< only changes whose `_ts` is greater
-    uint32_t items_max = 100;
-    RequestTerms terms;
-    meter::Bill* bill = nullptr;  ///< itemises the charge
-};
-struct ChangeFeedAnswer {
-    std::vector<partition::Change> changes;
-    std::string position;      ///< where to go on, always; what an etag says
-    bool nothing_new = false;  ///< no changes, and none were left to look at
-    meter::Charge charge;
-    std::vector<RangeCharge> range_charges;  ///< add up to the charge
-    Touched touched;
-};
-
-struct QueryRequest {
-    std::string text;
-    json::Value parameters;  ///< array of {name, value}, or undefined
-    partition::EpkRange range;
-    std::optional<std::string> full_epk;  ///< the key given by header, if it is a full one
-    bool over_container = false;          ///< the request names neither a key nor a range
-    std::string continuation;
-    uint32_t items_max = 100;
-    query::RowSink* rows = nullptr;     ///< takes the rows; null: QueryAnswer::rows does
-    std::function<bool()> cancelled;    ///< true once nobody waits for the answer; may be empty
-    size_t token_bytes_max = 12 << 10;  ///< of the continuation token
-    bool use_index = true;              ///< false: as if nothing were indexed, for comparison
-    bool explain = false;               ///< query::PageScope::explain, and QueryAnswer::range_ids
-    RequestTerms terms;
-    meter::Bill* bill = nullptr;  ///< itemises the charge
-};
-struct QueryAnswer {
-    query::PageAnswer page;
-    RowTexts rows;  ///< of requests without a sink
-    std::string continuation;
-    meter::Charge charge;
-    std::vector<RangeCharge> range_charges;  ///< add up to the charge
-    std::vector<std::string> range_ids;      ///< of the partitions that the page speaks of
-    Touched touched;
-    int64_t compile_us = 0;
-    int64_t elapsed_us = 0;
-    std::shared_ptr<const query::CompiledQuery> compiled;
-    bool keyed = false;  ///< limited to a partition key, or a prefix of one, by filter or request
-};
-
-/// Which listing of resources a position is in: of whose resources, of which kind, and the query
-/// over them, if it is one.
-struct ListingScope {
-    std::string_view parent_rid;  ///< empty: the account
-    std::string_view kind;        ///< "Users", as in the body of the answer
-    std::string_view query = {};
-};
 
 class Scripts;
 
@@ -207,7 +110,7 @@ public:
     PartitionKeeper& partitions() { return partitions_; }
     const PartitionKeeper& partitions() const { return partitions_; }
 
-    const ViewKeeper& views() const { return views_; }
+    const MaterializedViewKeeper& materialized_views() const { return materialized_views_; }
 
     /// A page of items in docref order. Worker thread.
     Result<FeedAnswer> read_feed(const catalog::Container& container,
@@ -249,8 +152,7 @@ public:
     /// Items and bytes in the container.
     Result<storage::Count> totals(const catalog::Container& container) const;
 
-    /// Removes expired items, carries out changes of indexing policies and fills materialized views
-    /// in the background until the engine is destroyed.
+    /// Starts the keepers of engine/background.
     void start_background();
     /// Ends it and waits. Before the workers are stopped, whose work it may be waiting for, and the
     /// store is closed; the engine itself must outlive the store's last answers. Idempotent.
@@ -271,15 +173,6 @@ private:
                                                               uint64_t scope) const;
     uint64_t scope_hash(const catalog::Container& container, const partition::EpkRange& range,
                         std::string_view query, std::string_view parameters) const;
-    /// Background work may run on the range now.
-    bool leftovers(const catalog::PartitionRange& range) const {
-        return !deps_.account.settings().throttled ||
-               range.budget->has_leftovers(deps_.clock.monotonic_us());
-    }
-    void remove_expired(const catalog::Container& container);
-    void background_loop();
-    void trim_logs();
-    void indexing_loop();
 
     const Deps deps_;
     const ResourceTokens tokens_;
@@ -287,16 +180,11 @@ private:
     mutable PassShelf passes_;
     mutable ControlPlane control_plane_;
     std::unique_ptr<meter::PartitionBudget> metadata_budget_;  // null: no limit
-    PartitionKeeper partitions_;
     std::unique_ptr<Scripts> scripts_;
-    ViewKeeper views_;
-
-    std::mutex background_mutex_;
-    std::condition_variable background_wake_;
-    bool background_stop_ = false;  // guarded by background_mutex_
-    std::thread background_;
-    bool index_changes_ = true;  // guarded by background_mutex_; there may be some to carry out
-    std::thread indexing_;
+    PartitionKeeper partitions_;
+    MaterializedViewKeeper materialized_views_;
+    Housekeeper housekeeper_;
+    IndexKeeper index_keeper_;
 };
 
 }  // namespace orrery::engine

@@ -112,6 +112,8 @@ class RequestObserver {
 public:
     virtual ~RequestObserver() = default;
     virtual void observe(const RequestRecord& record) = 0;
+    /// Stands for a query without its constants; 0: queries are not told apart.
+    virtual uint64_t query_hash(const std::shared_ptr<const query::CompiledQuery>&) { return 0; }
     /// Whether it wants to look at this request more closely. To be asked once, before observe().
     virtual bool wants_sample(const RequestRecord&) { return false; }
     virtual void observe_sample(RequestSample) {}

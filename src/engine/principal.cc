@@ -50,6 +50,8 @@ Status authorize_token(const TokenScope& scope, Access access, const AccessTarge
 
 Status authorize(const Principal& principal, Access access, const AccessTarget& target) {
     switch (principal.kind) {
+        case Principal::Kind::kNobody:
+            return Status(errors::unauthorized("Nobody has signed in."));
         case Principal::Kind::kMaster:
             return {};
         case Principal::Kind::kReadOnly:

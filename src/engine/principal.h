@@ -21,8 +21,8 @@ struct TokenScope {
 
 /// Who asks.
 struct Principal {
-    enum class Kind : uint8_t { kMaster, kReadOnly, kToken };
-    Kind kind = Kind::kMaster;
+    enum class Kind : uint8_t { kNobody, kMaster, kReadOnly, kToken };
+    Kind kind = Kind::kNobody;
     TokenScope scope;  ///< kToken only
 };
 
@@ -45,7 +45,7 @@ struct AccessTarget {
     std::string_view script_rid = {};
 };
 
-/// Ok, or forbidden with a message that says what the key or token lacks.
+/// Ok, or an error that says what the key or token lacks, or that there is none.
 Status authorize(const Principal& principal, Access access, const AccessTarget& target);
 
 }  // namespace orrery::engine

@@ -32,8 +32,15 @@ protected:
     Principal token_;
 };
 
+TEST_F(PrincipalTest, NobodyMayNothing) {
+    for (const auto access : kAll)
+        EXPECT_EQ(authorize({}, access, {&own_, "k", "i"}).error().code, Code::kUnauthorized);
+}
+
 TEST_F(PrincipalTest, MasterMayEverything) {
-    for (const auto access : kAll) EXPECT_TRUE(allowed({}, access, {&own_, "k", "i"}));
+    Principal master;
+    master.kind = Principal::Kind::kMaster;
+    for (const auto access : kAll) EXPECT_TRUE(allowed(master, access, {&own_, "k", "i"}));
 }
 
 TEST_F(PrincipalTest, ReadOnlyKeyReads) {

@@ -277,6 +277,7 @@ Status Engine::QueryPage::execute() {
     std::unique_ptr<query::ParkedPass> parked;
     if (token_.pass != 0) parked = engine_.passes_.take(token_.pass);
     if (!request_.continuation.empty()) page.parked = &parked;
+    page.scope.rows.begin_page();
     TRY(answer_.page, query::execute_page(page));
     // Who goes on with a position, and who notes a path to be sorted by, is a worker.
     const bool ends = answer_.page.position.empty() && answer_.page.wants_sorted_path.empty();

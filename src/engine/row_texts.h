@@ -23,6 +23,11 @@ public:
     /// `front`: what the whole text begins with.
     explicit RowTexts(std::string front) : text_(std::move(front)), front_size_(text_.size()) {}
 
+    void begin_page() override {
+        text_.resize(front_size_);
+        ends_.clear();
+        settings_ = nullptr;
+    }
     size_t add_item(const query::ShownItem& item) override {
         if (settings_ != &item.settings) writer_.emplace(item.settings);
         settings_ = &item.settings;

@@ -12,45 +12,6 @@
 
 namespace orrery::engine {
 
-struct ProcedureRequest {
-    catalog::ContainerPtr container;
-    catalog::ScriptPtr procedure;
-    std::string epk;            ///< binary, full key
-    std::string arguments;      ///< JSON array text
-    std::string values = "{}";  ///< JSON object: what the script may read of the request, by name
-    bool logging = false;
-    RequestTerms terms;
-    meter::Bill* bill = nullptr;  ///< itemises the charge
-};
-struct ProcedureAnswer {
-    Status status;
-    std::optional<std::string> body;  ///< JSON text; none: the script set none
-    std::string log;
-    meter::Charge charge;
-    Touched touched;
-};
-
-/// A write of one item with what runs before and after it.
-struct TriggeredWrite {
-    catalog::ContainerPtr container;
-    std::string epk;
-    partition::ItemOperation operation;
-    std::string body_text;      ///< of the request, as sent; for a patch, its operations
-    catalog::ScriptPtr before;  ///< may be null
-    catalog::ScriptPtr after;   ///< may be null
-    std::string values = "{}";  ///< JSON object: what the script may read of the request, by name
-    bool logging = false;
-    RequestTerms terms;
-    meter::Bill* bill = nullptr;
-};
-struct TriggeredAnswer {
-    partition::OperationResult result;
-    std::optional<std::string> body;  ///< what a post-trigger made the answer's body
-    std::string log;
-    meter::Charge charge;
-    Touched touched;
-};
-
 /// How a request with scripts ended whose task could not answer it.
 struct UnansweredRun {
     Status status;

@@ -127,6 +127,10 @@ void Recorder::count_own(Ring& ring, uint64_t waiting) {
     ring.tail.store(0, std::memory_order_relaxed);
 }
 
+uint64_t Recorder::query_hash(const std::shared_ptr<const query::CompiledQuery>& query) {
+    return shape_hash(query);
+}
+
 bool Recorder::wants_sample(const engine::RequestRecord& record) {
     if (record.container == 0) return false;
     Ring& ring = ring_of_thread();

@@ -40,6 +40,7 @@ public:
     ~Recorder() override;
 
     void observe(const engine::RequestRecord& record) override;
+    uint64_t query_hash(const std::shared_ptr<const query::CompiledQuery>& query) override;
     bool wants_sample(const engine::RequestRecord& record) override;
     void observe_sample(engine::RequestSample sample) override;
 

@@ -1,12 +1,10 @@
 #pragma once
 
+#include "base/task.h"
+
 namespace orrery::net {
 
 /// Work for the thread of a connection's loop.
-class LoopTask {
-public:
-    virtual ~LoopTask() = default;
-    virtual void run() = 0;
-};
+using LoopTask = Task;
 
 }  // namespace orrery::net

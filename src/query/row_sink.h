@@ -22,6 +22,8 @@ struct ShownItem {
 class RowSink {
 public:
     virtual ~RowSink() = default;
+    /// A page begins. What an attempt that was given up has added is forgotten.
+    virtual void begin_page() = 0;
     virtual size_t add_item(const ShownItem& item) = 0;
     /// What a query made: a value, or its canonical JSON text.
     virtual size_t add_value(const json::Value& row) = 0;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/worker_pool.h"
 #include "catalog/catalog.h"
+#include "engine/door.h"
 #include "engine/engine.h"
 #include "engine/scripts.h"
 #include "heads/explorer/explorer_head.h"
@@ -35,9 +36,9 @@ bool is_loopback(const std::string& address) {
 }
 
 /// Gives each request to the head whose paths it names.
-class FrontDoor final : public net::HttpHandler {
+class HttpFront final : public net::HttpHandler {
 public:
-    explicit FrontDoor(rest::RestHead& rest)
+    explicit HttpFront(rest::RestHead& rest)
         : rest_(rest), explorer_(explorer::built_in_assets()) {}
 
     void handle(std::unique_ptr<net::HttpExchange> exchange) override {
@@ -102,16 +103,17 @@ public:
         lab_ = std::make_unique<lab::Lab>(*engine_, *recorder_);
         rest::RestHead::Options head;
         head.authority_pem = tls_->authority_pem();
-        if (options.recording) head.recorder = recorder_.get();
         head.pages = pages_.get();
         head.lab = lab_.get();
         head.open_metrics = is_loopback(options.bind_address);
-        head_ = std::make_unique<rest::RestHead>(*engine_, std::move(head));
-        door_ = std::make_unique<FrontDoor>(*head_);
+        door_ =
+            std::make_unique<engine::Door>(*engine_, options.recording ? recorder_.get() : nullptr);
+        head_ = std::make_unique<rest::RestHead>(*door_, std::move(head));
+        front_ = std::make_unique<HttpFront>(*head_);
         network_ = std::make_unique<net::Server>();
         TRY(endpoints_,
             open_listeners(*network_, {.bind_address = options.bind_address, .tls = tls_.get()},
-                           {{"NoSQL", "http", options.port, net::http_protocol(*door_)}}));
+                           {{"NoSQL", "http", options.port, net::http_protocol(*front_)}}));
         return network_->start();
     }
 
@@ -142,12 +144,13 @@ private:
     /// In the opposite order of open(). The engine waits for threads that are stuck.
     void release() {
         network_.reset();
-        door_.reset();
+        front_.reset();
         head_.reset();
         lab_.reset();
         pages_.reset();
         recorder_.reset();
         engine_.reset();
+        door_.reset();
         catalog_.reset();
         store_.reset();
         workers_.reset();
@@ -165,8 +168,9 @@ private:
     std::unique_ptr<lab::Recorder> recorder_;
     std::unique_ptr<lab::Pages> pages_;
     std::unique_ptr<lab::Lab> lab_;
+    std::unique_ptr<engine::Door> door_;
     std::unique_ptr<rest::RestHead> head_;
-    std::unique_ptr<FrontDoor> door_;
+    std::unique_ptr<HttpFront> front_;
     std::unique_ptr<net::Server> network_;
     std::vector<Endpoint> endpoints_;
 };

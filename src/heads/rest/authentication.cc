@@ -6,7 +6,6 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "base/limits.h"
 #include "heads/rest/authorization_token.h"
 
 namespace orrery::rest {
@@ -42,83 +41,64 @@ std::optional<int64_t> seconds_of(std::string_view date) {
     return seconds;
 }
 
-/// The key that made the signature of the text; null: none.
-const engine::AccountKey* signing_key(const engine::Engine& engine, std::string_view text,
-                                      std::string_view signature) {
-    for (const auto& key : engine.account().keys())
-        if (engine::equal_constant_time(key.hmac.sign_text(text), signature)) return &key;
-    return nullptr;
-}
-
-Result<engine::Principal> check_master(const engine::Engine& engine, std::string_view method,
-                                       const Route& route, const RequestHeaders& headers,
-                                       std::string_view signature) {
+Status check_master(engine::Session& session, std::string_view method, const Route& route,
+                    const RequestHeaders& headers, std::string_view signature) {
     const auto x_date = headers[HeaderName::kXDate];
     const auto plain_date = x_date.empty() ? headers[HeaderName::kDate] : std::string_view();
     if (x_date.empty() && plain_date.empty())
-        return errors::unauthorized(
+        return Status(errors::unauthorized(
             "The request has neither an 'x-ms-date' nor a 'date' header; one of them is part of "
-            "what is signed.");
+            "what is signed."));
     const auto seconds = seconds_of(x_date.empty() ? plain_date : x_date);
     if (!seconds)
-        return errors::unauthorized(
+        return Status(errors::unauthorized(
             "The date header is not in the form 'Thu, 27 Apr 2017 00:51:12 GMT' and cannot be "
-            "verified.");
-
+            "verified."));
+    const auto signed_as = [&](const std::string& text) {
+        return session.sign_in({text, signature, *seconds});
+    };
     const std::string first = payload(method, route.type_segment, route.link, x_date, plain_date);
-    const auto* key = signing_key(engine, first, signature);
-    if (key == nullptr) {
+    TRY(bool known, signed_as(first));
+    if (!known) {
         // Clients sign the link by names; requests made by rid sign the last rid in lower case.
         const std::string rid_link =
             route.ids.empty() ? std::string() : to_lower_ascii(route.ids.back());
-        key = signing_key(engine, payload(method, route.type_segment, rid_link, x_date, plain_date),
-                          signature);
+        TRY(known, signed_as(payload(method, route.type_segment, rid_link, x_date, plain_date)));
     }
-    if (key == nullptr && route.type == ResourceType::kPartitionKeyDelete)
-        key = signing_key(engine, payload(method, "partitionkey", route.link, x_date, plain_date),
-                          signature);
-    if (key != nullptr) {
-        const int64_t skew = engine.clock().wall_seconds() - *seconds;
-        if (skew > limits::kTokenSkewSecondsMax || skew < -limits::kTokenSkewSecondsMax)
-            return errors::forbidden(
-                "The authorization token is not valid at the current time: its date differs "
-                "from the server's "
-                "clock by more than 15 minutes. Check the client's clock.");
-        engine::Principal principal;
-        principal.kind =
-            key->read_only ? engine::Principal::Kind::kReadOnly : engine::Principal::Kind::kMaster;
-        return principal;
+    if (!known && route.type == ResourceType::kPartitionKeyDelete) {
+        TRY(known, signed_as(payload(method, "partitionkey", route.link, x_date, plain_date)));
     }
+    if (known) return {};
     std::string shown = first;
     for (size_t at = 0; (at = shown.find('\n', at)) != std::string::npos; at += 2)
         shown.replace(at, 1, "\\n");
-    return errors::unauthorized(
+    return Status(errors::unauthorized(
         "The input authorization token can't serve the request. The wrong key is being used or the "
         "expected payload "
         "is not built as per the protocol. The following payload was used: '" +
-        shown + "'");
+        shown + "'"));
 }
 
 }  // namespace
 
-Result<engine::Principal> authenticate(const engine::Engine& engine, std::string_view method,
-                                       const Route& route, const RequestHeaders& headers) {
+Status authenticate(engine::Session& session, std::string_view method, const Route& route,
+                    const RequestHeaders& headers) {
     const auto header = headers[HeaderName::kAuthorization];
     if (header.empty())
-        return errors::unauthorized(
+        return Status(errors::unauthorized(
             "Required Header authorization is missing. Ensure a valid Authorization token is "
-            "passed.");
+            "passed."));
     const auto token = parse_authorization(header);
     if (!token || token->version != "1.0")
-        return errors::unauthorized(
+        return Status(errors::unauthorized(
             "The authorization header is not of the form 'type=…&ver=1.0&sig=…' "
-            "(percent-encoded).");
+            "(percent-encoded)."));
     if (token->type == "master")
-        return check_master(engine, method, route, headers, token->signature);
-    if (token->type == "resource") return engine.tokens().verify(token->text);
-    return errors::unauthorized(
+        return check_master(session, method, route, headers, token->signature);
+    if (token->type == "resource") return session.sign_in_with_token(token->text);
+    return Status(errors::unauthorized(
         "Authorization of type '" + token->type +
-        "' is not offered by this server. Use an account key or a resource token.");
+        "' is not offered by this server. Use an account key or a resource token."));
 }
 
 }  // namespace orrery::rest

@@ -27,7 +27,10 @@ protected:
         EXPECT_TRUE(route.ok());
         net::HttpRequest request;
         request.headers = std::move(headers);
-        return rest::authenticate(server_.engine(), method, *route, RequestHeaders(request));
+        const engine::Door door(server_.engine(), nullptr);
+        engine::Session session(door);
+        TRY_STATUS(rest::authenticate(session, method, *route, RequestHeaders(request)));
+        return session.principal();
     }
     /// With the date of the vectors and this authorization header.
     Result<Principal> with_header(std::string_view method, std::string_view target,

@@ -10,7 +10,6 @@
 #include "heads/rest/handlers.h"
 #include "heads/rest/hybrid_row.h"
 #include "json/write.h"
-#include "partition/client_item.h"
 
 namespace orrery::rest {
 namespace {
@@ -65,7 +64,7 @@ Status read_operation(OperationTexts texts, size_t index, index::GeometrySpace s
     if (takes_body && !texts.body)
         return Status(errors::bad_request(at(index) + "'resourceBody' must be an object."));
     if (*kind == OperationKind::kPatch) {
-        TRY(operation.patch, read_patch(*texts.body, space));
+        TRY(operation.patch, engine::read_patch(*texts.body, space));
     } else if (takes_body) {
         operation.body = std::move(*texts.body);
     }
@@ -228,7 +227,7 @@ Result<std::vector<BatchItem>> read_batch(const Call& call, BatchForm form) {
     std::vector<BatchItem> items;
     items.reserve(all.size());
     for (size_t i = 0; i < all.size(); ++i)
-        items.push_back(item_of(std::move(all[i]), i, call.container->settings->space));
+        items.push_back(item_of(std::move(all[i]), i, call.container()->settings->space));
     return items;
 }
 
@@ -252,7 +251,7 @@ void BatchAnswer::add(const partition::OperationResult& result, meter::Charge ch
     const std::string etag = result.etag.empty() ? std::string() : "\"" + result.etag + "\"";
     std::string body;
     if (result.status.ok() && result.has_item && !minimal)
-        body = partition::client_item(*call_.container->settings, result.item);
+        body = partition::client_item(*call_.container()->settings, result.item);
     failed_ = failed_ || !result.status.ok();
     if (form_ == BatchForm::kHybridRow) {
         hybrid_row::append_result(out_, {.status = status,

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "heads/rest/call.h"
-#include "partition/operation.h"
 
 namespace orrery::rest {
 

@@ -5,7 +5,8 @@
 #include "base/clock.h"
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "heads/rest/request_record.h"
+#include "heads/rest/handlers.h"
+#include "heads/rest/session_token.h"
 #include "heads/rest/usage.h"
 #include "json/write.h"
 
@@ -17,6 +18,8 @@ constexpr std::string_view kFixedHeaders =
     "x-ms-serviceversion: version=2.14.0\r\n"
     "x-ms-schemaversion: 1.18\r\n"
     "x-ms-version: 2018-12-31\r\n";
+
+constexpr size_t kExplanationBytesMax = 4096;
 
 /// More than the head of an answer to a point operation takes.
 constexpr size_t kHeadBytes = 1536;
@@ -34,12 +37,12 @@ void append_duration(std::string& out, int64_t us) {
         out.push_back(static_cast<char>('0' + rest / unit % 10));
 }
 
-void add_common(const Call& call, const Answer& answer, int64_t duration_us) {
+void add_common(const Call& call, int64_t duration_us) {
     auto& head = call.response().head;
     head.reserve(kHeadBytes);
     head += kFixedHeaders;
     append(head, {"x-ms-activity-id: ", call.activity_id,
-                  "\r\nx-ms-request-charge: ", meter::ru_text(answer.charge), "\r\n"});
+                  "\r\nx-ms-request-charge: ", meter::ru_text(call.outcome().charge), "\r\n"});
     // Host and target come from the parser, which refuses control characters in them.
     const auto host = call.headers[HeaderName::kHost];
     const auto target = call.request().target;
@@ -51,9 +54,9 @@ void add_common(const Call& call, const Answer& answer, int64_t duration_us) {
     head += "\r\n";
 }
 
-void add_container(const Call& call, const Answer& answer) {
+void add_container(const Call& call) {
     auto& head = call.response().head;
-    const auto& container = *call.container;
+    const auto& container = *call.container();
     // Names may hold any character; the header carries them percent-encoded per segment.
     append(head, {"x-ms-content-path: ", container.rid_text, "\r\nx-ms-alt-content-path: dbs/"});
     append_percent_encoded(head, container.database->id);
@@ -64,45 +67,27 @@ void add_container(const Call& call, const Answer& answer) {
     head += "\r\n";
     add_usage_headers(call);
     // A feed whose scope is empty (headers that exclude each other) touched no range.
-    if (answer.touched && !answer.touched->range_id.empty()) {
-        const auto lsn = fmt::format_int(answer.touched->lsn);
+    const engine::Touched& touched = call.outcome().touched;
+    if (!touched.range_id.empty()) {
+        const auto lsn = fmt::format_int(touched.lsn);
         const std::string_view lsn_text(lsn.data(), lsn.size());
         append(head,
-               {"x-ms-session-token: ", answer.touched->range_id, ":-1#", lsn_text,
-                "\r\nlsn: ", lsn_text, "\r\nx-ms-cosmos-llsn: ", lsn_text,
-                "\r\nx-ms-quorum-acked-lsn: ", lsn_text,
+               {"x-ms-session-token: ", touched.range_id, ":-1#", lsn_text, "\r\nlsn: ", lsn_text,
+                "\r\nx-ms-cosmos-llsn: ", lsn_text, "\r\nx-ms-quorum-acked-lsn: ", lsn_text,
                 "\r\nx-ms-global-committed-lsn: ", lsn_text, "\r\nx-ms-number-of-read-regions: 0",
-                "\r\nx-ms-documentdb-partitionkeyrangeid: ", answer.touched->range_id, "\r\n"});
+                "\r\nx-ms-documentdb-partitionkeyrangeid: ", touched.range_id, "\r\n"});
     }
 }
 
 }  // namespace
 
-bool is_metadata(const Call& call) {
-    switch (call.route.type) {
-        case ResourceType::kItem:
-        case ResourceType::kPartitionKeyDelete:
-        case ResourceType::kAccount:
-        case ResourceType::kAddress:
-        case ResourceType::kOwn:
-        case ResourceType::kPublic:
-            return false;
-        case ResourceType::kProcedure:
-            return call.route.feed || call.request().method != "POST";
-        default:
-            return true;
-    }
-}
-
 Status read_terms(Call& call) {
-    const auto& settings = call.engine.account().settings();
-    call.terms.traffic.priority = settings.default_priority;
-    call.terms.refused_by = &call.refused_by;
+    meter::Traffic traffic{call.door.settings().default_priority, 0};
     if (const auto text = call.headers[HeaderName::kPriorityLevel]; !text.empty()) {
         if (equals_ignore_case(text, "High"))
-            call.terms.traffic.priority = meter::Priority::kHigh;
+            traffic.priority = meter::Priority::kHigh;
         else if (equals_ignore_case(text, "Low"))
-            call.terms.traffic.priority = meter::Priority::kLow;
+            traffic.priority = meter::Priority::kLow;
         else
             return Status(bad_header(header_text(HeaderName::kPriorityLevel), text, "High or Low"));
     }
@@ -110,23 +95,18 @@ Status read_terms(Call& call) {
         if (text.size() != 1 || text[0] < '1' || text[0] > '5')
             return Status(bad_header(header_text(HeaderName::kThroughputBucket), text,
                                      "a number from 1 to 5"));
-        call.terms.traffic.bucket = static_cast<uint8_t>(text[0] - '0');
+        traffic.bucket = static_cast<uint8_t>(text[0] - '0');
     }
-    auto level = settings.consistency;
+    call.set_traffic(traffic);
     if (const auto text = call.headers[HeaderName::kConsistencyLevel]; !text.empty()) {
         const auto asked = engine::parse_consistency(text);
         if (!asked)
             return Status(
                 bad_header("x-ms-consistency-level", text,
                            "Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual"));
-        if (*asked < level)
-            return Status(errors::bad_request("The consistency level '" + std::string(text) +
-                                              "' is stronger than the account's level '" +
-                                              std::string(engine::consistency_name(level)) +
-                                              "'; a request may only ask for a weaker one."));
-        level = *asked;
+        TRY_STATUS(call.ask_for_level(*asked, text));
     }
-    call.terms.strong = engine::costs_twice(level);
+    call.seen = {call.headers[HeaderName::kSessionToken], next_position};
     TRY(const bool explained, call.headers.boolean(HeaderName::kExplainCharge));
     if (explained) call.bill = std::make_unique<meter::Bill>();
     return {};
@@ -139,67 +119,59 @@ void reply(const CallPtr& call, const Answer& answer, std::string body) {
 
 namespace {
 
-/// An answer that nobody itemised costs one thing, and so does an error that came after some work
-/// had been priced.
-void explain(const Call& call, const Answer& answer) {
-    constexpr size_t kExplanationBytesMax = 4096;
-    meter::Bill& bill = *call.bill;
-    if (bill.lines().empty() || bill.total() != answer.charge) {
-        bill = meter::Bill();
-        const bool writes = answer.charge >= meter::metadata_write();
-        const std::string_view term = answer.status == 304   ? "notModified"
-                                      : answer.status >= 400 ? "failure"
-                                      : !is_metadata(call)   ? "request"
-                                      : writes               ? "metadataWrite"
-                                                             : "metadataRead";
-        bill.add(term, 1, answer.charge.units);
-    }
-    call.response().add_header(
-        "x-orrery-charge-explanation",
-        bill.json(call.engine.account().settings().charges, kExplanationBytesMax));
+engine::WireFacts facts_of(const Call& call, int64_t duration_us) {
+    engine::WireFacts facts;
+    facts.status = static_cast<uint16_t>(call.response().status);
+    facts.duration_us = duration_us;
+    facts.request_bytes = call.request().body.size();
+    facts.response_bytes = call.response().body.size();
+    facts.connection = call.request().connection;
+    facts.correlation = call.headers[HeaderName::kCorrelatedActivity];
+    // version-trace-span-flags: the trace is what spans have in common.
+    if (const auto trace = call.headers[HeaderName::kTraceParent];
+        facts.correlation.empty() && trace.size() >= 35)
+        facts.correlation = trace.substr(3, 32);
+    facts.partition_key = call.headers[HeaderName::kPartitionKey];
+    if (call.route.type == ResourceType::kItem && !call.route.feed)
+        facts.item_id = call.route.ids[2];
+    else
+        facts.item_body = call.request().body;
+    facts.housekeeping = call.headers.has(HeaderName::kHousekeeping) &&
+                         call.headers.says_true(HeaderName::kHousekeeping);
+    return facts;
 }
 
 }  // namespace
 
-void reply_prepared(const CallPtr& call, const Answer& given) {
+void reply_prepared(const CallPtr& call, const Answer& answer) {
     auto& response = call->response();
-    response.status = given.status;
-    const bool metadata = is_metadata(*call);
-    const bool twice = metadata && call->terms.strong && given.status < 300 &&
-                       given.charge == meter::metadata_read();
-    Answer doubled;
-    if (twice) {
-        doubled = given;
-        doubled.charge = meter::strong_read(given.charge);
-    }
-    const Answer& answer = twice ? doubled : given;
-    if (metadata && answer.status != 429) call->engine.settle_metadata(answer.charge);
-    const int64_t duration_us = call->engine.clock().monotonic_us() - call->started_us;
-    add_common(*call, answer, duration_us);
-    if (call->bill) explain(*call, answer);
-    if (call->container) add_container(*call, answer);
+    response.status = answer.status;
+    const int64_t duration_us = call->age_us();
+    add_common(*call, duration_us);
+    if (call->bill)
+        response.add_header("x-orrery-charge-explanation", call->explanation(kExplanationBytesMax));
+    if (call->container()) add_container(*call);
     if (!answer.etag.empty()) append(response.head, {"etag: \"", answer.etag, "\"\r\n"});
     if (!answer.continuation.empty()) response.add_header("x-ms-continuation", answer.continuation);
     if (answer.item_count)
         response.add_header("x-ms-item-count", static_cast<int64_t>(*answer.item_count));
     if (!response.body.empty())
         append(response.head, {"Content-Type: ", answer.content_type, "\r\n"});
-    if (call->recorder != nullptr) record_request(*call, answer, duration_us);
+    call->finish(facts_of(*call, duration_us));
     net::HttpExchange::send(std::move(call->exchange));
 }
 
 void reply_error(const CallPtr& call, const Error& error) {
+    call->refuse(error);
+    reply_failure(call, error);
+}
+
+void reply_failure(const CallPtr& call, const Error& error) {
+    reply_failure(call, answer_to(error));
+}
+
+void reply_failure(const CallPtr& call, const ErrorAnswer& error) {
     Answer answer;
-    answer.charge = meter::failure(error.code);
-    reply_error(call, error, answer);
-}
-
-void reply_error(const CallPtr& call, const Error& error, const Answer& given) {
-    reply_error(call, answer_to(error), given);
-}
-
-void reply_error(const CallPtr& call, const ErrorAnswer& error, const Answer& given) {
-    Answer answer = given;
     answer.status = error.status;
     auto& response = call->response();
     if (error.sub_status != 0)

@@ -27,13 +27,14 @@ protected:
         auto exchange = std::make_unique<FakeExchange>("GET", target,
                                                        FakeExchange::Headers{{"host", "h:1"}}, "");
         auto reply = exchange->reply();
-        auto call = std::make_shared<Call>(server_.engine(), std::move(exchange));
+        auto call = std::make_shared<Call>(door_, std::move(exchange));
         call->activity_id = "2f1c";
         reply_error(call, error);
         return reply.get();
     }
 
     TestServer server_;
+    const engine::Door door_{server_.engine(), nullptr};
 };
 
 TEST_F(ReplyTest, StatusSubStatusAndCharge) {

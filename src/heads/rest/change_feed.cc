@@ -6,7 +6,6 @@
 #include "json/document.h"
 #include "json/item.h"
 #include "json/write.h"
-#include "partition/client_item.h"
 
 namespace orrery::rest {
 namespace {
@@ -178,40 +177,33 @@ std::string changes_body(const catalog::Container& container, const std::vector<
 }  // namespace
 
 void handle_change_feed(const CallPtr& call) {
-    on_worker(call, [call]() -> Status {
+    const auto begin = [&]() -> Status {
         TRY(auto request, read_request(*call));
-        TRY(const auto scope, feed_scope(*call));
-        std::optional<std::string_view> epk;
-        if (scope.epk) epk = *scope.epk;
-        TRY_STATUS(authorize(call->principal, engine::Access::kFeedRead,
-                             {call->container.get(), epk, {}}));
-        for (const auto* range : call->container->ranges->overlapping(scope.range))
-            TRY_STATUS(check_session(*call, *range));
-        request.range = scope.range;
+        TRY(auto scope, feed_scope(*call));
         if (scope.full_key && scope.range.is_of_key() && scope.range.min == *scope.epk)
             request.full_epk = scope.epk;
-        request.terms = call->terms;
-        request.bill = call->bill.get();
-        TRY(const auto page, call->engine.read_changes(*call->container, request));
-        Answer answer;
-        answer.charge = page.charge;
-        answer.range_charges = page.range_charges;
-        answer.touched = page.touched;
-        answer.etag = page.position;
-        answer.continuation = '"' + page.position + '"';
-        if (page.nothing_new) {
-            answer.status = 304;
-            reply(call, answer, "");
-            return {};
-        }
-        answer.item_count = page.changes.size();
+        request.range = std::move(scope.range);
+        request.limited_to = std::move(scope.epk);
         const Form form = request.all_versions ? Form::kAllVersions
                           : call->headers[HeaderName::kChangeFeedFormat].empty()
                               ? Form::kItems
                               : Form::kLatestWithMetadata;
-        reply(call, answer, changes_body(*call->container, page.changes, form));
+        call->session.read_changes(
+            call, std::move(request), [call, form](Result<engine::ChangeFeedAnswer>& page) {
+                if (!page.ok()) return reply_failure(call, page.error());
+                Answer answer;
+                answer.etag = page->position;
+                answer.continuation = '"' + page->position + '"';
+                if (page->nothing_new) {
+                    answer.status = 304;
+                    return reply(call, answer, "");
+                }
+                answer.item_count = page->changes.size();
+                reply(call, answer, changes_body(*call->container(), page->changes, form));
+            });
         return {};
-    });
+    };
+    if (const Status status = begin(); !status.ok()) reply_error(call, status.error());
 }
 
 }  // namespace orrery::rest

@@ -8,26 +8,28 @@
 namespace orrery::rest {
 namespace {
 
-using engine::Access;
+using engine::Operation;
 
-Status key_feed(const CallPtr& call) {
-    auto& catalog = call->engine.catalog();
+Status create_key(const CallPtr& call) {
+    TRY(auto* catalog, call->session.change(*call, Operation::kCreateEncryptionKey));
     TRY(const auto database, find_database(*call));
-    if (call->request().method == "POST" && !is_query(*call)) {
-        TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
-        if (upsert)
-            return Status(
-                errors::bad_request("A client encryption key cannot be upserted: create it, or "
-                                    "replace it with another wrapping (PUT)."));
-        TRY(const auto body, parse_body(*call));
-        TRY(auto wanted, read_encryption_key_body(body->value));
-        TRY(const auto key, catalog.create_encryption_key(database->id, std::move(wanted)));
-        reply(call, plain_answer(201, meter::metadata_write(), key->version.etag),
-              encryption_key_json(*key));
-        return {};
-    }
+    TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
+    if (upsert)
+        return Status(
+            errors::bad_request("A client encryption key cannot be upserted: create it, or "
+                                "replace it with another wrapping (PUT)."));
+    TRY(const auto body, parse_body(*call));
+    TRY(auto wanted, read_encryption_key_body(body->value));
+    TRY(const auto key, catalog->create_encryption_key(database->id, std::move(wanted)));
+    reply(call, plain_answer(201, key->version.etag), encryption_key_json(*key));
+    return {};
+}
+
+Status list_keys(const CallPtr& call) {
+    TRY(const auto* catalog, call->session.look_up(*call, Operation::kReadEncryptionKeys));
+    TRY(const auto database, find_database(*call));
     const auto list = [&](const catalog::ListingRequest& page) {
-        return catalog.list_encryption_keys(*database, page);
+        return catalog->list_encryption_keys(*database, page);
     };
     const auto text = [](const catalog::EncryptionKey& key) -> Result<std::string> {
         return encryption_key_json(key);
@@ -37,31 +39,31 @@ Status key_feed(const CallPtr& call) {
                            : reply_listing(call, rid, "ClientEncryptionKeys", list, text);
 }
 
-Status one_key(const CallPtr& call) {
-    auto& catalog = call->engine.catalog();
+Status replace_key(const CallPtr& call) {
+    TRY(auto* catalog, call->session.change(*call, Operation::kReplaceEncryptionKey));
+    TRY(const auto database, find_database(*call));
+    TRY(const auto body, parse_body(*call));
+    const std::string& id = call->route.ids[1];
+    if (catalog->find_encryption_key(database->id, id) == nullptr)
+        return Status(errors::resource_not_found("The client encryption key does not exist."));
+    TRY(auto wanted, read_encryption_key_body(body->value));
+    TRY(const auto key,
+        catalog->replace_encryption_key(database->id, id, std::move(wanted),
+                                        unquoted(call->headers[HeaderName::kIfMatch])));
+    reply(call, plain_answer(200, key->version.etag), encryption_key_json(*key));
+    return {};
+}
+
+Status read_key(const CallPtr& call) {
+    TRY(const auto* catalog, call->session.look_up(*call, Operation::kReadEncryptionKeys));
     TRY(const auto database, find_database(*call));
     const std::string& id = call->route.ids[1];
-    if (!is_read(*call)) {
-        TRY(const auto body, parse_body(*call));
-        if (catalog.find_encryption_key(database->id, id) == nullptr)
-            return Status(errors::resource_not_found("The client encryption key does not exist."));
-        TRY(auto wanted, read_encryption_key_body(body->value));
-        TRY(const auto key,
-            catalog.replace_encryption_key(database->id, id, std::move(wanted),
-                                           unquoted(call->headers[HeaderName::kIfMatch])));
-        reply(call, plain_answer(200, meter::metadata_write(), key->version.etag),
-              encryption_key_json(*key));
-        return {};
-    }
-    const auto key = catalog.find_encryption_key(database->id, id);
+    const auto key = catalog->find_encryption_key(database->id, id);
     if (key == nullptr)
         return Status(
             errors::resource_not_found("The client encryption key '" + id + "' does not exist."));
-    if (unquoted(call->headers[HeaderName::kIfNoneMatch]) == key->version.etag)
-        reply(call, plain_answer(304, meter::metadata_read(), key->version.etag), "");
-    else
-        reply(call, plain_answer(200, meter::metadata_read(), key->version.etag),
-              encryption_key_json(*key));
+    if (!replied_not_modified(call, key->version.etag))
+        reply(call, plain_answer(200, key->version.etag), encryption_key_json(*key));
     return {};
 }
 
@@ -72,12 +74,11 @@ void handle_encryption_keys(const CallPtr& call) {
     const bool known =
         call->route.feed ? method == "GET" || method == "POST" : is_read(*call) || method == "PUT";
     if (!known) return reply_error(call, method_not_allowed(method, "client encryption keys"));
-    const bool read = is_read(*call) || is_query(*call);
-    if (const Status allowed =
-            authorize(call->principal, read ? Access::kMetadataRead : Access::kMetadataWrite, {});
-        !allowed.ok())
-        return reply_error(call, allowed.error());
-    on_worker(call, [call] { return call->route.feed ? key_feed(call) : one_key(call); });
+    const auto handler = call->route.feed
+                             ? (method == "GET" || is_query(*call) ? list_keys : create_key)
+                         : is_read(*call) ? read_key
+                                          : replace_key;
+    on_worker(call, [call, handler] { return handler(call); });
 }
 
 }  // namespace orrery::rest

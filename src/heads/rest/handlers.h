@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/items.h"
+#include "engine/metadata.h"
+#include "engine/resource_query.h"
 #include "heads/rest/call.h"
 #include "json/value.h"
-#include "partition/partition_key.h"
 
 /// One function per kind of resource; each takes over the call and answers it.
 namespace orrery::rest {
@@ -43,11 +45,11 @@ void own_view(const CallPtr& call);
 
 // Parts of several handlers.
 
+/// What the request asks for, as far as its line and headers say.
+engine::OperationClass operation_of(const Call& call);
+
 /// Runs `work` on a worker; answers the call with the error it returns, if any.
 void on_worker(const CallPtr& call, std::function<Status()> work);
-
-/// The same on a thread for scripts.
-void on_script_thread(const CallPtr& call, std::function<Status()> work);
 
 /// A value from the query part of a request target, percent-decoded; nullopt: absent or malformed.
 std::optional<std::string> target_parameter(std::string_view target, std::string_view name);
@@ -60,7 +62,7 @@ bool is_query(const Call& call);
 /// Resolves the route's database or container, or returns the 404 (parent: 404/1003). A resource
 /// token learns nothing about containers but its own: 403, there or not.
 Result<catalog::DatabasePtr> find_database(const Call& call);
-Result<const catalog::Container*> find_container(Call& call);  ///< also in call.container
+Result<const catalog::Container*> find_container(Call& call);  ///< also in call.container()
 
 /// 400 for headers that no request may have, or not this one; 413 for the body of a query.
 Status check_headers(const Call& call);
@@ -73,17 +75,12 @@ Status check_container_headers(const Call& call);
 bool names_triggers(const Call& call);
 /// 400 if it does: they run with the write of a single item.
 Status refuse_triggers(const Call& call);
-/// The triggers that it names, checked; null: none.
-struct NamedTriggers {
-    catalog::ScriptPtr before;
-    catalog::ScriptPtr after;
-};
-Result<NamedTriggers> named_triggers(const Call& call, partition::OperationKind operation);
+/// The one that a header names; empty: none.
+Result<std::string> named_trigger(const Call& call, HeaderName header);
 /// What scripts may read of the request: its headers but the authorization, as a JSON object.
 std::string script_values(const Call& call);
 /// x-ms-documentdb-script-log-results, where logging was asked for.
 void add_script_log(const Call& call, std::string_view log);
-Status check_session(const Call& call, const catalog::PartitionRange& range);
 
 /// Which page of a listing is asked for; 400 for a continuation that this listing did not make.
 Result<catalog::ListingRequest> page_request(const Call& call, const engine::ListingScope& listing);
@@ -120,10 +117,6 @@ struct FeedScope {
 Result<FeedScope> feed_scope(const Call& call);
 
 /// Parses a body as JSON.
-struct ParsedBody {
-    json::Arena arena;
-    json::Value value;
-};
 Result<std::unique_ptr<ParsedBody>> parse_body(const Call& call);
 
 /// What a query body holds; `parameters` borrows from the parsed body. 400 for another form.
@@ -133,22 +126,13 @@ struct QueryBody {
 };
 Result<QueryBody> query_of(const json::Value& body);
 
-/// Answers a query over metadata resources (their JSON texts, and what `WHERE` should see of each;
-/// one resource may have several such forms).
-struct QueriedResource {
-    std::string json;
-    std::vector<std::string> forms;  ///< empty: just `json`
-};
-void reply_resource_query(const CallPtr& call, std::string_view parent_rid,
-                          std::string_view array_name,
-                          const std::vector<QueriedResource>& resources);
+/// Answers a query over metadata resources.
+Status reply_resource_query(const CallPtr& call, std::string_view parent_rid,
+                            std::string_view array_name,
+                            const std::vector<engine::QueriedResource>& resources);
 
 void handle_change_feed(const CallPtr& call);
 void handle_item_query(const CallPtr& call);
 void handle_query_plan(const CallPtr& call);
 void handle_batch(const CallPtr& call);
-/// Reads a patch body: {"operations":[…],"condition":"…"} or a bare array.
-Result<std::shared_ptr<const partition::PatchProgram>> read_patch(std::string_view body,
-                                                                  index::GeometrySpace space);
-
 }  // namespace orrery::rest

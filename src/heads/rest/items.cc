@@ -1,19 +1,18 @@
 // Items: point operations, read feed, delete by partition key.
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "engine/scripts.h"
 #include "heads/rest/handlers.h"
 #include "json/document.h"
 #include "json/item.h"
 #include "json/parse.h"
-#include "partition/client_item.h"
 
 namespace orrery::rest {
 namespace {
 
-using engine::Access;
+using engine::Session;
 using partition::ItemOperation;
 using partition::OperationKind;
+using partition::OperationResult;
 
 /// Bodies are JSON; clients name them so or (PATCH from some SDKs) not at all.
 Status check_content_type(const Call& call) {
@@ -25,13 +24,9 @@ Status check_content_type(const Call& call) {
 }
 
 /// `body`: instead of the item; null: the item.
-void send_point(const CallPtr& call, partition::OperationResult& result, meter::Charge charge,
-                engine::Touched touched, std::string* body) {
+void answer_point(const CallPtr& call, OperationResult& result, std::string* body) {
+    if (!result.status.ok()) return reply_failure(call, result.status.error());
     Answer answer;
-    answer.charge = charge;
-    answer.touched = std::move(touched);
-    answer.operations = {&result, 1};
-    if (!result.status.ok()) return reply_error(call, result.status.error(), answer);
     answer.etag = std::move(result.etag);
     if (result.not_modified) {
         answer.status = 304;
@@ -43,151 +38,69 @@ void send_point(const CallPtr& call, partition::OperationResult& result, meter::
     }
     answer.status = result.created ? 201 : 200;
     const auto document = json::decode_document(*result.item.document);
-    if (!document.ok()) return reply_error(call, document.error(), answer);
+    if (!document.ok()) return reply_failure(call, document.error());
     call->response().add_header("x-ms-item-lsn", static_cast<int64_t>(document->header.lsn));
     if (body != nullptr)
         call->response().body = std::move(*body);
     else if (is_read(*call) || !call->headers.prefers_minimal())
-        partition::ItemWriter(*call->container->settings)
+        partition::ItemWriter(*call->container()->settings)
             .append(call->response().body, result.item);
     reply_prepared(call, answer);
 }
 
-void answer_point(const CallPtr& call, partition::OperationResult& result, meter::Charge charge,
-                  engine::Touched touched) {
-    if (call->bill) (void)call->engine.price(result, call->terms, call->bill.get());
-    send_point(call, result, charge, std::move(touched), nullptr);
+/// The triggers that the request names; null: none.
+Result<std::unique_ptr<Session::Triggers>> triggers_of(const Call& call) {
+    if (!names_triggers(call)) return std::unique_ptr<Session::Triggers>();
+    auto triggers = std::make_unique<Session::Triggers>();
+    TRY(triggers->before, named_trigger(call, HeaderName::kPreTriggerInclude));
+    TRY(triggers->after, named_trigger(call, HeaderName::kPostTriggerInclude));
+    triggers->body = std::string(call.request().body);
+    triggers->values = script_values(call);
+    TRY(triggers->logging, call.headers.boolean(HeaderName::kScriptEnableLogging));
+    return triggers;
 }
 
-/// Builds the answer on the connection's loop: the committer, whose thread brings the outcome of a
-/// write, has others waiting.
-class PointAnswered final : public net::LoopTask {
-public:
-    PointAnswered(CallPtr call, engine::TransactionAnswer outcome)
-        : call_(std::move(call)), outcome_(std::move(outcome)) {}
-    void run() override {
-        answer_point(call_, outcome_.result.results.front(), outcome_.total,
-                     std::move(outcome_.touched));
-    }
-
-private:
-    const CallPtr call_;
-    engine::TransactionAnswer outcome_;
-};
-
-/// A write with what is to run before and after it.
-Status execute_triggered(const CallPtr& call, std::string epk, ItemOperation operation) {
-    auto write = std::make_shared<engine::TriggeredWrite>();
-    TRY(auto triggers, named_triggers(*call, operation.kind));
-    write->before = std::move(triggers.before);
-    write->after = std::move(triggers.after);
-    write->container = call->container;
-    write->epk = std::move(epk);
-    // What the scripts see of the body must be JSON before it is theirs.
-    if (operation.kind != OperationKind::kDelete) {
-        json::Arena arena;
-        TRY_STATUS(json::parse(call->request().body, arena).status().clone());
-        write->body_text = std::string(call->request().body);
-    }
-    write->operation = std::move(operation);
-    TRY(write->logging, call->headers.boolean(HeaderName::kScriptEnableLogging));
-    write->values = script_values(*call);
-    write->terms = call->terms;
-    write->bill = call->bill.get();
-    on_script_thread(call, [call, write]() -> Status {
-        engine::TriggeredAnswer answer = call->engine.scripts().write(*write);
-        if (engine::Scripts::given_up()) return {};
+Status write_item(const CallPtr& call, Session::ItemWrite request) {
+    TRY(request.triggers, triggers_of(*call));
+    call->session.write(call, std::move(request), [call](Session::WriteAnswer& answer) {
         add_script_log(*call, answer.log);
-        if (!answer.result.status.ok() && answer.charge.units == 0)
-            return std::move(answer.result.status);
-        send_point(call, answer.result, answer.charge, std::move(answer.touched),
-                   answer.body ? &*answer.body : nullptr);
-        return {};
+        answer_point(call, answer.result, answer.body ? &*answer.body : nullptr);
     });
     return {};
 }
 
-void execute_point(const CallPtr& call, std::string epk, ItemOperation operation) {
-    if (operation.kind != OperationKind::kRead && names_triggers(*call)) {
-        const Status status = execute_triggered(call, std::move(epk), std::move(operation));
-        if (!status.ok()) reply_error(call, status.error());
-        return;
-    }
-    partition::Transaction transaction;
-    transaction.epk = std::move(epk);
-    transaction.operations.push_back(std::move(operation));
-    call->engine.execute(
-        call->container, std::move(transaction), call->terms,
-        [call](engine::TransactionAnswer outcome) {
-            call->exchange->run_on_loop(std::make_unique<PointAnswered>(call, std::move(outcome)));
-        });
+Status write_new(const CallPtr& call) {
+    TRY_STATUS(check_content_type(*call));
+    TRY(auto key, point_key(*call));
+    TRY_STATUS(check_range_id(*call, key.epk));
+    TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
+    Session::ItemWrite request;
+    ItemOperation& operation = request.operation;
+    operation.kind = upsert ? OperationKind::kUpsert : OperationKind::kCreate;
+    TRY(operation.directive, indexing_directive(call->headers[HeaderName::kIndexingDirective]));
+    // A create succeeds only where nothing is, whatever the conditions say.
+    if (upsert && call->headers.has(HeaderName::kIfNoneMatch))
+        return Status(if_none_match_on_write());
+    if (upsert) operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
+    operation.body = std::string(call->request().body);
+    request.epk = std::move(key.epk);
+    return write_item(call, std::move(request));
 }
 
-Status authorize_item(const Call& call, Access access, std::string_view epk, std::string_view id) {
-    return authorize(call.principal, access, {call.container.get(), epk, id});
+Status read_item(const CallPtr& call, std::string epk, std::optional<uint64_t> number) {
+    TRY_STATUS(refuse_triggers(*call));
+    Session::ItemRead request{std::move(epk), call->route.ids[2], number,
+                              unquoted(call->headers[HeaderName::kIfNoneMatch])};
+    call->session.read(call, std::move(request),
+                       [call](OperationResult& result) { answer_point(call, result, nullptr); });
+    return {};
 }
 
-/// The id of the item that the path names by its rid (`_self` links). Reads the store.
-Result<std::string> id_of_rid(const Call& call, std::string_view epk, uint64_t item_number) {
-    TRY(const auto routed, call.engine.route(*call.container));
-    const auto& container = *routed.container;
-    const storage::Docref docref(partition::docref_prefix(container.settings->key, epk),
-                                 item_number);
-    const auto partition_id = container.ranges->of_epk(epk).partition->identity().id;
-    TRY(const auto bytes,
-        routed.view->get(storage::Family::kItems, storage::keys::item(partition_id, docref)));
-    if (!bytes) return errors::not_found();
-    TRY(const auto document, json::decode_document(*bytes));
-    if (document.header.epk != epk) return errors::not_found();
-    json::Arena arena;
-    TRY(const std::string_view id, document.id(arena));
-    return std::string(id);
-}
-
-void write_new(const CallPtr& call) {
-    const auto prepare = [&]() -> Status {
-        TRY_STATUS(check_content_type(*call));
-        TRY(auto key, point_key(*call));
-        TRY_STATUS(check_range_id(*call, key.epk));
-        TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
-        ItemOperation operation;
-        operation.kind = upsert ? OperationKind::kUpsert : OperationKind::kCreate;
-        TRY(operation.directive, indexing_directive(call->headers[HeaderName::kIndexingDirective]));
-        // A create succeeds only where nothing is, whatever the conditions say.
-        if (upsert && call->headers.has(HeaderName::kIfNoneMatch))
-            return Status(if_none_match_on_write());
-        if (upsert) operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
-        operation.body = std::string(call->request().body);
-        TRY_STATUS(
-            authorize(call->principal, Access::kItemCreate, {call->container.get(), key.epk, {}}));
-        execute_point(call, std::move(key.epk), std::move(operation));
-        return {};
-    };
-    if (const Status status = prepare(); !status.ok()) reply_error(call, status.error());
-}
-
-Status point_operation(const CallPtr& call, std::string epk, std::string id) {
+Status change_item(const CallPtr& call, std::string epk, std::optional<uint64_t> number) {
     const auto method = call->request().method;
-    const bool read = method == "GET" || method == "HEAD";
-    TRY_STATUS(authorize_item(*call, read ? Access::kItemRead : Access::kItemWrite, epk, id));
-    TRY_STATUS(check_session(*call, call->container->ranges->of_epk(epk)));
-    if (read) {
-        TRY_STATUS(refuse_triggers(*call));
-        const auto if_none_match = unquoted(call->headers[HeaderName::kIfNoneMatch]);
-        if (auto cached =
-                call->engine.read_cached(*call->container, epk, id, if_none_match, call->terms)) {
-            answer_point(call, cached->result, cached->charge, std::move(cached->touched));
-            return {};
-        }
-        ItemOperation operation;
-        operation.kind = OperationKind::kRead;
-        operation.id = std::move(id);
-        operation.if_none_match = std::string(if_none_match);
-        execute_point(call, std::move(epk), std::move(operation));
-        return {};
-    }
-    ItemOperation operation;
-    operation.id = std::move(id);
+    Session::ItemWrite request;
+    ItemOperation& operation = request.operation;
+    operation.id = call->route.ids[2];
     operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
     if (call->headers.has(HeaderName::kIfNoneMatch)) return Status(if_none_match_on_write());
     TRY(operation.directive, indexing_directive(call->headers[HeaderName::kIndexingDirective]));
@@ -198,37 +111,28 @@ Status point_operation(const CallPtr& call, std::string epk, std::string id) {
     } else if (method == "PATCH") {
         TRY_STATUS(check_content_type(*call));
         operation.kind = OperationKind::kPatch;
-        TRY(operation.patch, read_patch(call->request().body, call->container->settings->space));
+        TRY(operation.patch,
+            engine::read_patch(call->request().body, call->container()->settings->space));
     } else {
         operation.kind = OperationKind::kDelete;
     }
-    execute_point(call, std::move(epk), std::move(operation));
-    return {};
+    request.epk = std::move(epk);
+    request.number = number;
+    return write_item(call, std::move(request));
 }
 
-void one_item(const CallPtr& call) {
+Status one_item(const CallPtr& call) {
     const auto method = call->request().method;
-    if (method != "GET" && method != "HEAD" && method != "PUT" && method != "PATCH" &&
-        method != "DELETE")
-        return reply_error(call, method_not_allowed(method, "an item"));
-    auto key = point_key(*call);
-    if (!key.ok()) return reply_error(call, key.error());
-    if (const Status status = check_range_id(*call, key->epk); !status.ok())
-        return reply_error(call, status.error());
-    const auto& container = *call->container;
-    std::string id = call->route.ids[2];
+    if (!is_read(*call) && method != "PUT" && method != "PATCH" && method != "DELETE")
+        return Status(method_not_allowed(method, "an item"));
+    TRY(auto key, point_key(*call));
+    TRY_STATUS(check_range_id(*call, key.epk));
+    const auto& container = *call->container();
     const bool by_rid =
         call->route.container() == container.rid_text && container.id != container.rid_text;
-    const auto number = by_rid ? parse_item_rid(container.rid, id) : std::nullopt;
-    if (number) {
-        return on_worker(call, [call, epk = key->epk, number = *number]() -> Status {
-            TRY(auto name, id_of_rid(*call, epk, number));
-            return point_operation(call, epk, std::move(name));
-        });
-    }
-    if (const Status status = point_operation(call, std::move(key->epk), std::move(id));
-        !status.ok())
-        reply_error(call, status.error());
+    const auto number = by_rid ? parse_item_rid(container.rid, call->route.ids[2]) : std::nullopt;
+    return is_read(*call) ? read_item(call, std::move(key.epk), number)
+                          : change_item(call, std::move(key.epk), number);
 }
 
 /// feed_body() without a text of its own for each item.
@@ -249,30 +153,26 @@ std::string items_body(const catalog::Container& container,
     return body;
 }
 
-void read_feed(const CallPtr& call) {
-    on_worker(call, [call]() -> Status {
-        TRY(const auto scope, feed_scope(*call));
-        std::optional<std::string_view> epk;
-        if (scope.epk) epk = *scope.epk;
-        TRY_STATUS(authorize(call->principal, Access::kFeedRead, {call->container.get(), epk, {}}));
-        for (const auto* range : call->container->ranges->overlapping(scope.range))
-            TRY_STATUS(check_session(*call, *range));
-        engine::FeedRequest request;
-        request.range = scope.range;
-        request.continuation = std::string(call->headers[HeaderName::kContinuation]);
-        TRY(request.items_max, page_size(*call));
-        request.terms = call->terms;
-        request.bill = call->bill.get();
-        TRY(const auto page, call->engine.read_feed(*call->container, request));
+Status read_feed(const CallPtr& call) {
+    TRY(auto scope, feed_scope(*call));
+    engine::FeedRequest request;
+    request.range = std::move(scope.range);
+    request.limited_to = std::move(scope.epk);
+    request.continuation = std::string(call->headers[HeaderName::kContinuation]);
+    TRY(request.items_max, page_size(*call));
+    call->session.read_feed(call, std::move(request), [call](Result<engine::FeedAnswer>& page) {
+        if (!page.ok()) return reply_failure(call, page.error());
         Answer answer;
-        answer.charge = page.charge;
-        answer.range_charges = page.range_charges;
-        answer.touched = page.touched;
-        answer.continuation = page.continuation;
-        answer.item_count = page.items.size();
-        reply(call, answer, items_body(*call->container, page.items));
-        return {};
+        answer.continuation = std::move(page->continuation);
+        answer.item_count = page->items.size();
+        reply(call, answer, items_body(*call->container(), page->items));
     });
+    return {};
+}
+
+/// Refuses the call where the handler could not begin.
+void answer_with(const CallPtr& call, Status (*handler)(const CallPtr&)) {
+    if (const Status status = handler(call); !status.ok()) reply_error(call, status.error());
 }
 
 }  // namespace
@@ -282,14 +182,14 @@ void handle_items(const CallPtr& call) {
     if (!container.ok()) return reply_error(call, container.error());
     if (const Status status = check_container_headers(*call); !status.ok())
         return reply_error(call, status.error());
-    if (!call->route.feed) return one_item(call);
+    if (!call->route.feed) return answer_with(call, one_item);
     const auto method = call->request().method;
     const bool many = method == "GET" || is_query(*call) || call->headers.has(HeaderName::kIsBatch);
     if (const Status status = many ? refuse_triggers(*call) : Status(); !status.ok())
         return reply_error(call, status.error());
     if (method == "GET") {
         if (call->headers.has(HeaderName::kAIm)) return handle_change_feed(call);
-        return read_feed(call);
+        return answer_with(call, read_feed);
     }
     if (method != "POST") return reply_error(call, method_not_allowed(method, "the item feed"));
     const auto plan = call->headers.boolean(HeaderName::kIsQueryPlan);
@@ -299,7 +199,7 @@ void handle_items(const CallPtr& call) {
     if (*plan) return handle_query_plan(call);
     if (*batch) return handle_batch(call);
     if (is_query(*call)) return handle_item_query(call);
-    write_new(call);
+    answer_with(call, write_new);
 }
 
 void handle_partition_key_delete(const CallPtr& call) {
@@ -311,18 +211,9 @@ void handle_partition_key_delete(const CallPtr& call) {
         return reply_error(call, status.error());
     auto key = point_key(*call);
     if (!key.ok()) return reply_error(call, key.error());
-    if (const Status allowed = authorize_item(*call, Access::kItemWrite, key->epk, {});
-        !allowed.ok())
-        return reply_error(call, allowed.error());
-    on_worker(call, [call, epk = key->epk]() -> Status {
-        TRY_STATUS(call->engine.delete_partition_key(*call->container, epk));
-        const auto& range = call->container->ranges->of_epk(epk);
-        Answer answer;
-        // Background work of the service: the request itself costs a metadata write.
-        answer.charge = meter::metadata_write();
-        answer.touched = engine::Touched{range.id, range.partition->lsn()};
-        reply(call, answer, "");
-        return {};
+    call->session.delete_partition_key(call, std::move(key->epk), [call](const Status& status) {
+        if (!status.ok()) return reply_failure(call, status.error());
+        reply(call, Answer{}, "");
     });
 }
 

@@ -5,17 +5,18 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "base/limits.h"
 #include "heads/rest/bodies/container_body.h"
 #include "heads/rest/bodies/resource_bodies.h"
 #include "heads/rest/bodies/resource_json.h"
 #include "heads/rest/handlers.h"
+#include "heads/rest/resource_feed.h"
 #include "heads/rest/throughput.h"
 
 namespace orrery::rest {
 namespace {
 
-using engine::Access;
+using catalog::Catalog;
+using engine::Operation;
 
 /// Limits that this server enforces, for SDKs that check queries before sending them.
 constexpr std::string_view kQueryEngineConfiguration =
@@ -27,83 +28,46 @@ constexpr std::string_view kQueryEngineConfiguration =
     R"(\"sqlAllowGroupByClause\":true,\"maxSpatialQueryCells\":12,\"spatialMaxGeometryPointCount\":4096,)"
     R"(\"sqlDisableOptimizationFlags\":0,\"sqlAllowTop\":true,\"enableSpatialIndexing\":true})";
 
-Answer metadata_answer(int status, meter::Charge charge, std::string etag = {}) {
-    Answer answer;
-    answer.status = status;
-    answer.charge = charge;
-    answer.etag = std::move(etag);
-    return answer;
-}
-
-/// A container's metadata answers name its first range, as a session starts there.
-std::optional<engine::Touched> touched_of(const catalog::Container& container) {
-    const auto& range = container.ranges->ranges.front();
-    return engine::Touched{range.id, range.partition->lsn()};
-}
-
 bool has_version_before(const Call& call, std::string_view date) {
     const auto version = call.headers[HeaderName::kVersion];
     return !version.empty() && version < date;
 }
 
-/// `statistics`: JSON of the physical partitions; empty: not asked for.
-void reply_container(const CallPtr& call, int status, const catalog::ContainerPtr& container,
-                     meter::Charge charge, const std::string& statistics = {}) {
-    call->container = container;
-    Answer answer = metadata_answer(status, charge, container->version.etag);
-    answer.touched = touched_of(*container);
+/// Answers with a container's definition. `statistics`: JSON of the physical partitions; empty: not
+/// asked for.
+void reply_container(const CallPtr& call, int status, const Catalog& catalog,
+                     const catalog::ContainerPtr& container, const std::string& statistics = {}) {
+    call->use(container);
+    call->touch_container();
     if (call->headers.says_true(HeaderName::kPopulateQuotaInfo))
         call->response().add_header("x-ms-documentdb-collection-index-transformation-progress",
-                                    call->engine.catalog().index_progress(*container));
-    add_offer_headers(call, call->engine.catalog().offer_of(container->rid_text));
+                                    catalog.index_progress(*container));
+    add_offer_headers(call, catalog, container->rid_text);
     std::string body = container_json(*container);
     if (!statistics.empty()) body.insert(body.size() - 1, R"(,"statistics":)" + statistics);
-    reply(call, answer, std::move(body));
+    reply(call, plain_answer(status, container->version.etag), std::move(body));
 }
 
-void list_databases(const CallPtr& call) {
-    on_worker(call, [call]() -> Status {
-        const engine::ListingScope listing{"", "Databases"};
-        TRY(const auto page, page_request(*call, listing));
-        const auto listed = call->engine.catalog().list_databases(page);
-        std::vector<std::string> texts;
-        for (const auto& database : listed.items) texts.push_back(database_json(*database));
-        Answer answer = metadata_answer(200, meter::metadata_read());
-        answer.continuation = call->engine.seal_listing(listing, listed.continuation);
-        answer.item_count = texts.size();
-        reply(call, answer, feed_body(listing.parent_rid, listing.kind, texts));
-        return {};
-    });
+Status list_databases(const CallPtr& call) {
+    TRY(const auto* catalog, call->session.look_up(*call, Operation::kReadDatabases));
+    const auto list = [&](const auto& page) { return catalog->list_databases(page); };
+    const auto text = [](const catalog::Database& database) -> Result<std::string> {
+        return database_json(database);
+    };
+    return is_query(*call) ? reply_listing_query(call, "", "Databases", list, text)
+                           : reply_listing(call, "", "Databases", list, text);
 }
 
-void list_containers(const CallPtr& call) {
-    on_worker(call, [call]() -> Status {
-        TRY(const auto database, find_database(*call));
-        const std::string parent_rid = database->rid.text();
-        const engine::ListingScope listing{parent_rid, "DocumentCollections"};
-        TRY(const auto page, page_request(*call, listing));
-        const auto listed = call->engine.catalog().list_containers(*database, page);
-        std::vector<std::string> texts;
-        for (const auto& container : listed.items) texts.push_back(container_json(*container));
-        Answer answer = metadata_answer(200, meter::metadata_read());
-        answer.continuation = call->engine.seal_listing(listing, listed.continuation);
-        answer.item_count = texts.size();
-        reply(call, answer, feed_body(listing.parent_rid, listing.kind, texts));
-        return {};
-    });
-}
-
-template <typename List, typename Json>
-std::vector<QueriedResource> collect_all(const List& list, const Json& json) {
-    std::vector<QueriedResource> resources;
-    catalog::ListingRequest page;
-    page.items_max = limits::kPageItemsMax;
-    do {
-        auto listed = list(page);
-        for (const auto& item : listed.items) resources.push_back({json(item), {}});
-        page.continuation = std::move(listed.continuation);
-    } while (!page.continuation.empty());
-    return resources;
+Status list_containers(const CallPtr& call) {
+    TRY(const auto* catalog, call->session.look_up(*call, Operation::kListContainers));
+    TRY(const auto database, find_database(*call));
+    const auto list = [&](const auto& page) { return catalog->list_containers(*database, page); };
+    const auto text = [](const catalog::Container& container) -> Result<std::string> {
+        return container_json(container);
+    };
+    const std::string rid = database->rid.text();
+    return is_query(*call) ? reply_listing_query(call, rid, "DocumentCollections", list, text)
+                           : reply_listing(call, rid, "DocumentCollections", list, text);
 }
 
 /// Upserting databases and containers is not in the protocol; creating instead would surprise.
@@ -115,58 +79,67 @@ Status refuse_upsert(const Call& call) {
     return {};
 }
 
-void create_database(const CallPtr& call) {
-    on_worker(call, [call]() -> Status {
-        TRY_STATUS(refuse_upsert(*call));
-        TRY(const auto body, parse_body(*call));
-        catalog::NewDatabase wanted;
-        TRY(wanted.throughput, throughput_request(*call));
-        TRY(wanted.id, read_database_body(body->value));
-        TRY(const auto database, call->engine.catalog().create_database(std::move(wanted)));
-        add_offer_headers(call, call->engine.catalog().offer_of(database->rid.text()));
-        reply(call, metadata_answer(201, meter::metadata_write(), database->version.etag),
-              database_json(*database));
-        return {};
-    });
+Status create_database(const CallPtr& call) {
+    TRY(auto* catalog, call->session.change(*call, Operation::kCreateDatabase));
+    TRY_STATUS(refuse_upsert(*call));
+    TRY(const auto body, parse_body(*call));
+    catalog::NewDatabase wanted;
+    TRY(wanted.throughput, throughput_request(*call));
+    TRY(wanted.id, read_database_body(body->value));
+    TRY(const auto database, catalog->create_database(std::move(wanted)));
+    add_offer_headers(call, *catalog, database->rid.text());
+    reply(call, plain_answer(201, database->version.etag), database_json(*database));
+    return {};
 }
 
-void create_container(const CallPtr& call) {
-    on_worker(call, [call]() -> Status {
-        TRY_STATUS(refuse_upsert(*call));
-        TRY(const auto body, parse_body(*call));
-        TRY(const auto throughput, throughput_request(*call));
-        auto& catalog = call->engine.catalog();
-        if (catalog.find_database(call->route.database()) == nullptr)
-            return Status(errors::owner_not_found("The database does not exist."));
-        TRY(ContainerBody wanted,
-            read_container_body(body->value, has_version_before(*call, "2018-12-31")));
-        TRY(const auto container,
-            catalog.create_container(
-                call->route.database(),
-                {std::move(wanted.id), std::move(wanted.definition), throughput}));
-        reply_container(call, 201, container, meter::metadata_write());
-        return {};
-    });
+Status delete_database(const CallPtr& call) {
+    TRY(auto* catalog, call->session.change(*call, Operation::kDeleteDatabase));
+    TRY_STATUS(catalog->delete_database(call->route.database(),
+                                        unquoted(call->headers[HeaderName::kIfMatch])));
+    reply(call, plain_answer(204), "");
+    return {};
 }
 
-/// Answers 304 when the client has this version already.
-bool replied_not_modified(const CallPtr& call, const std::string& etag) {
-    if (unquoted(call->headers[HeaderName::kIfNoneMatch]) != etag) return false;
-    reply(call, metadata_answer(304, meter::metadata_read(), etag), "");
-    return true;
+Status read_database(const CallPtr& call) {
+    TRY_STATUS(call->session.allow(*call, Operation::kReadDatabases));
+    TRY(const auto database, find_database(*call));
+    if (!replied_not_modified(call, database->version.etag))
+        reply(call, plain_answer(200, database->version.etag), database_json(*database));
+    return {};
 }
 
-void read_container(const CallPtr& call) {
-    if (replied_not_modified(call, call->container->version.etag)) return;
-    const auto statistics = call->headers.boolean(HeaderName::kPopulatePartitionStatistics);
-    if (!statistics.ok()) return reply_error(call, statistics.error());
-    if (!*statistics || call->pages == nullptr)
-        return reply_container(call, 200, call->container, meter::metadata_read());
-    on_worker(call, [call]() -> Status {
-        TRY(const std::string text, call->pages->statistics_json(*call->container));
-        reply_container(call, 200, call->container, meter::metadata_read(), text);
+Status create_container(const CallPtr& call) {
+    TRY(auto* catalog, call->session.change(*call, Operation::kCreateContainer));
+    TRY_STATUS(refuse_upsert(*call));
+    TRY(const auto body, parse_body(*call));
+    TRY(const auto throughput, throughput_request(*call));
+    if (catalog->find_database(call->route.database()) == nullptr)
+        return Status(errors::owner_not_found("The database does not exist."));
+    TRY(ContainerBody wanted,
+        read_container_body(body->value, has_version_before(*call, "2018-12-31")));
+    TRY(const auto container,
+        catalog->create_container(
+            call->route.database(),
+            {std::move(wanted.id), std::move(wanted.definition), throughput}));
+    reply_container(call, 201, *catalog, container);
+    return {};
+}
+
+Status read_container(const CallPtr& call) {
+    TRY_STATUS(find_container(*call).status().clone());
+    TRY(const auto* catalog, call->session.look_up(*call, Operation::kReadContainer));
+    if (replied_not_modified(call, call->container()->version.etag)) return {};
+    TRY(const bool statistics, call->headers.boolean(HeaderName::kPopulatePartitionStatistics));
+    if (!statistics || call->pages == nullptr) {
+        reply_container(call, 200, *catalog, call->container());
+        return {};
+    }
+    on_worker(call, [call, catalog]() -> Status {
+        TRY(const std::string text, call->pages->statistics_json(*call->container()));
+        reply_container(call, 200, *catalog, call->container(), text);
         return {};
     });
+    return {};
 }
 
 /// Throughput is given when a container is made and changed at its offer.
@@ -181,11 +154,94 @@ Status refuse_throughput_on_replace(const Call& call) {
     return {};
 }
 
+Status replace_container(const CallPtr& call) {
+    TRY_STATUS(find_container(*call).status().clone());
+    TRY(auto* catalog, call->session.change(*call, Operation::kReplaceContainer));
+    TRY_STATUS(refuse_throughput_on_replace(*call));
+    TRY(const auto body, parse_body(*call));
+    TRY(auto definition, read_container_replacement(body->value, *call->container()));
+    TRY(const auto replaced,
+        catalog->replace_container(call->route.database(), call->route.container(),
+                                   std::move(definition),
+                                   unquoted(call->headers[HeaderName::kIfMatch])));
+    reply_container(call, 200, *catalog, replaced);
+    return {};
+}
+
+Status delete_container(const CallPtr& call) {
+    TRY_STATUS(find_container(*call).status().clone());
+    TRY(auto* catalog, call->session.change(*call, Operation::kDeleteContainer));
+    TRY_STATUS(catalog->delete_container(call->route.database(), call->route.container(),
+                                         unquoted(call->headers[HeaderName::kIfMatch])));
+    call->use(nullptr);
+    reply(call, plain_answer(204), "");
+    return {};
+}
+
+Status read_ranges(const CallPtr& call) {
+    TRY(const auto* container, find_container(*call));
+    TRY_STATUS(call->session.allow(*call, Operation::kReadContainer));
+    const auto& map = *container->ranges;
+    Answer answer = plain_answer(200, std::to_string(map.version));
+    call->touch_container();
+    uint64_t known = 0;  // all
+    if (const auto mode = call->headers[HeaderName::kAIm]; !mode.empty()) {
+        if (!equals_ignore_case(mode, "Incremental Feed"))
+            return Status(bad_header("A-IM", mode, "Incremental Feed"));
+        const auto etag = unquoted(call->headers[HeaderName::kIfNoneMatch]);
+        if (etag == answer.etag) {
+            answer.status = 304;
+            call->set_not_modified();
+            reply(call, answer, "");
+            return {};
+        }
+        if (std::from_chars(etag.data(), etag.data() + etag.size(), known).ptr !=
+            etag.data() + etag.size())
+            known = 0;
+    }
+    const auto ranges = container->ranges_since(known);
+    answer.item_count = ranges.size();
+    reply(call, answer, ranges_json(*container, ranges));
+    return {};
+}
+
+Status read_conflicts(const CallPtr& call) {
+    TRY(const auto* container, find_container(*call));
+    TRY_STATUS(call->session.allow(*call, Operation::kReadConflicts));
+    const auto method = call->request().method;
+    if (call->route.feed && (method == "GET" || is_query(*call))) {
+        // One region, one writer: a conflict cannot arise, so the feed is truly empty, and no page
+        // of it has a continuation.
+        TRY_STATUS(page_request(*call, {container->rid_text, "Conflicts"}).status().clone());
+        Answer answer;
+        call->touch_container();
+        answer.item_count = 0;
+        reply(call, answer, feed_body(container->rid_text, "Conflicts", {}));
+        return {};
+    }
+    if (!call->route.feed && (method == "GET" || method == "DELETE"))
+        return Status(errors::not_found());
+    return Status(method_not_allowed(method, "conflicts"));
+}
+
+using Handler = Status (*)(const CallPtr&);
+
+/// On the loop: for what the catalog has in memory.
+void answer_here(const CallPtr& call, Handler handler) {
+    if (const Status status = handler(call); !status.ok()) reply_error(call, status.error());
+}
+
+void answer_on_worker(const CallPtr& call, Handler handler) {
+    on_worker(call, [call, handler] { return handler(call); });
+}
+
 }  // namespace
 
 void handle_account(const CallPtr& call) {
     if (!is_read(*call))
         return reply_error(call, method_not_allowed(call->request().method, "the account"));
+    if (const Status allowed = call->session.allow(*call, Operation::kReadAccount); !allowed.ok())
+        return reply_error(call, allowed.error());
     const auto host = call->headers[HeaderName::kHost];
     if (host.empty())
         return reply_error(
@@ -206,107 +262,37 @@ void handle_account(const CallPtr& call) {
         R"("systemReplicationPolicy":{{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":4}},)"
         R"("readPolicy":{{"primaryReadCoefficient":1,"secondaryReadCoefficient":1}},)"
         R"("queryEngineConfiguration":"{2}"}})",
-        call->engine.account().id(), location, kQueryEngineConfiguration,
-        engine::consistency_name(call->engine.account().default_consistency()));
+        call->door.account_id(), location, kQueryEngineConfiguration,
+        engine::consistency_name(call->door.settings().consistency));
     call->response().head +=
         "x-ms-max-media-storage-usage-mb: 0\r\nx-ms-media-storage-usage-mb: 0\r\n"
         "x-ms-databaseaccount-consumed-mb: 0\r\nx-ms-databaseaccount-reserved-mb: 0\r\n"
         "x-ms-databaseaccount-provisioned-mb: 0\r\n";
-    reply(call, metadata_answer(200, {}), std::move(body));
+    reply(call, Answer{}, std::move(body));
 }
 
 void handle_databases(const CallPtr& call) {
     const auto method = call->request().method;
-    const bool write =
-        (method == "POST" && !is_query(*call)) || method == "DELETE" || method == "PUT";
-    if (const Status allowed =
-            authorize(call->principal, write ? Access::kMetadataWrite : Access::kMetadataRead, {});
-        !allowed.ok())
-        return reply_error(call, allowed.error());
     if (call->route.feed) {
-        if (method == "GET") return list_databases(call);
-        if (method != "POST")
-            return reply_error(call, method_not_allowed(method, "the database feed"));
-        if (!is_query(*call)) return create_database(call);
-        return on_worker(call, [call]() -> Status {
-            const auto& catalog = call->engine.catalog();
-            reply_resource_query(
-                call, "", "Databases",
-                collect_all([&](const auto& page) { return catalog.list_databases(page); },
-                            [](const auto& database) { return database_json(*database); }));
-            return {};
-        });
+        if (method == "GET" || is_query(*call)) return answer_on_worker(call, list_databases);
+        if (method == "POST") return answer_on_worker(call, create_database);
+        return reply_error(call, method_not_allowed(method, "the database feed"));
     }
-    if (is_read(*call)) {
-        const auto database = find_database(*call);
-        if (!database.ok()) return reply_error(call, database.error());
-        if (replied_not_modified(call, (*database)->version.etag)) return;
-        return reply(call, metadata_answer(200, meter::metadata_read(), (*database)->version.etag),
-                     database_json(**database));
-    }
-    if (method == "DELETE") {
-        return on_worker(call, [call]() -> Status {
-            TRY_STATUS(call->engine.catalog().delete_database(
-                call->route.database(), unquoted(call->headers[HeaderName::kIfMatch])));
-            reply(call, metadata_answer(204, meter::metadata_write()), "");
-            return {};
-        });
-    }
+    if (is_read(*call)) return answer_here(call, read_database);
+    if (method == "DELETE") return answer_on_worker(call, delete_database);
     reply_error(call, method_not_allowed(method, "a database"));
 }
 
 void handle_containers(const CallPtr& call) {
     const auto method = call->request().method;
-    const bool query = is_query(*call);
     if (call->route.feed) {
-        const Access access =
-            method == "POST" && !query ? Access::kMetadataWrite : Access::kMetadataRead;
-        if (const Status allowed = authorize(call->principal, access, {}); !allowed.ok())
-            return reply_error(call, allowed.error());
-        if (method == "GET") return list_containers(call);
-        if (method != "POST")
-            return reply_error(call, method_not_allowed(method, "the container feed"));
-        if (!query) return create_container(call);
-        return on_worker(call, [call]() -> Status {
-            TRY(const auto database, find_database(*call));
-            const auto& catalog = call->engine.catalog();
-            reply_resource_query(
-                call, database->rid.text(), "DocumentCollections",
-                collect_all(
-                    [&](const auto& page) { return catalog.list_containers(*database, page); },
-                    [](const auto& container) { return container_json(*container); }));
-            return {};
-        });
+        if (method == "GET" || is_query(*call)) return answer_on_worker(call, list_containers);
+        if (method == "POST") return answer_on_worker(call, create_container);
+        return reply_error(call, method_not_allowed(method, "the container feed"));
     }
-    const auto container = find_container(*call);
-    if (!container.ok()) return reply_error(call, container.error());
-    const Access access = is_read(*call) ? Access::kContainerRead : Access::kMetadataWrite;
-    if (const Status allowed = authorize(call->principal, access, {*container, std::nullopt, {}});
-        !allowed.ok())
-        return reply_error(call, allowed.error());
-    if (is_read(*call)) return read_container(call);
-    const std::string if_match(unquoted(call->headers[HeaderName::kIfMatch]));
-    if (method == "PUT") {
-        return on_worker(call, [call, if_match]() -> Status {
-            TRY_STATUS(refuse_throughput_on_replace(*call));
-            TRY(const auto body, parse_body(*call));
-            TRY(auto definition, read_container_replacement(body->value, *call->container));
-            TRY(const auto replaced, call->engine.catalog().replace_container(
-                                         call->route.database(), call->route.container(),
-                                         std::move(definition), if_match));
-            reply_container(call, 200, replaced, meter::metadata_write());
-            return {};
-        });
-    }
-    if (method == "DELETE") {
-        return on_worker(call, [call, if_match]() -> Status {
-            TRY_STATUS(call->engine.catalog().delete_container(call->route.database(),
-                                                               call->route.container(), if_match));
-            call->container.reset();
-            reply(call, metadata_answer(204, meter::metadata_write()), "");
-            return {};
-        });
-    }
+    if (is_read(*call)) return answer_here(call, read_container);
+    if (method == "PUT") return answer_on_worker(call, replace_container);
+    if (method == "DELETE") return answer_on_worker(call, delete_container);
     reply_error(call, method_not_allowed(method, "a container"));
 }
 
@@ -314,54 +300,11 @@ void handle_ranges(const CallPtr& call) {
     const auto method = call->request().method;
     if (method != "GET" || !call->route.feed)
         return reply_error(call, method_not_allowed(method, "partition key ranges"));
-    const auto container = find_container(*call);
-    if (!container.ok()) return reply_error(call, container.error());
-    if (const Status allowed =
-            authorize(call->principal, Access::kContainerRead, {*container, std::nullopt, {}});
-        !allowed.ok())
-        return reply_error(call, allowed.error());
-    const auto& map = *(*container)->ranges;
-    Answer answer = metadata_answer(200, meter::metadata_read(), std::to_string(map.version));
-    answer.touched = touched_of(**container);
-    uint64_t known = 0;  // all
-    if (const auto mode = call->headers[HeaderName::kAIm]; !mode.empty()) {
-        if (!equals_ignore_case(mode, "Incremental Feed"))
-            return reply_error(call, bad_header("A-IM", mode, "Incremental Feed"));
-        const auto etag = unquoted(call->headers[HeaderName::kIfNoneMatch]);
-        if (etag == answer.etag) {
-            answer.status = 304;
-            return reply(call, answer, "");
-        }
-        if (std::from_chars(etag.data(), etag.data() + etag.size(), known).ptr !=
-            etag.data() + etag.size())
-            known = 0;
-    }
-    const auto ranges = (*container)->ranges_since(known);
-    answer.item_count = ranges.size();
-    reply(call, answer, ranges_json(**container, ranges));
+    answer_here(call, read_ranges);
 }
 
 void handle_conflicts(const CallPtr& call) {
-    const auto container = find_container(*call);
-    if (!container.ok()) return reply_error(call, container.error());
-    if (const Status allowed =
-            authorize(call->principal, Access::kFeedRead, {*container, std::nullopt, {}});
-        !allowed.ok())
-        return reply_error(call, allowed.error());
-    const auto method = call->request().method;
-    if (call->route.feed && (method == "GET" || is_query(*call))) {
-        // One region, one writer: a conflict cannot arise, so the feed is truly empty, and no page
-        // of it has a continuation.
-        const auto page = page_request(*call, {(*container)->rid_text, "Conflicts"});
-        if (!page.ok()) return reply_error(call, page.error());
-        Answer answer = metadata_answer(200, meter::metadata_read());
-        answer.touched = touched_of(**container);
-        answer.item_count = 0;
-        return reply(call, answer, feed_body((*container)->rid_text, "Conflicts", {}));
-    }
-    if (!call->route.feed && (method == "GET" || method == "DELETE"))
-        return reply_error(call, errors::not_found());
-    reply_error(call, method_not_allowed(method, "conflicts"));
+    answer_here(call, read_conflicts);
 }
 
 }  // namespace orrery::rest

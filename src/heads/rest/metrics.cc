@@ -3,7 +3,6 @@
 
 #include "base/encoding.h"
 #include "base/errors.h"
-#include "engine/hmac.h"
 #include "heads/rest/handlers.h"
 #include "heads/rest/own_endpoints.h"
 
@@ -31,14 +30,10 @@ void reply_page(const CallPtr& call, std::string body) {
 constexpr std::string_view kBearer = "Bearer ";
 
 /// Prometheus cannot sign requests, but it can send a key.
-bool bears_account_key(const Call& call) {
+bool bears_account_key(Call& call) {
     const auto header = call.headers[HeaderName::kAuthorization];
     if (!header.starts_with(kBearer)) return false;
-    const auto given = header.substr(kBearer.size());
-    bool found = false;
-    for (const auto& key : call.engine.account().keys())
-        found = engine::equal_constant_time(key.text, given) || found;
-    return found;
+    return call.session.sign_in_with_key(call.door.account_id(), header.substr(kBearer.size()));
 }
 
 }  // namespace

@@ -13,22 +13,23 @@
 namespace orrery::rest {
 namespace {
 
-using engine::Access;
+using catalog::Catalog;
+using engine::Operation;
 
 /// With what autoscale has scaled to.
-std::string present_json(const Call& call, const catalog::Offer& offer) {
+std::string present_json(const Catalog& catalog, const catalog::Offer& offer) {
     if (!offer.is_autoscale()) return offer_json(offer);
-    return offer_json(offer, call.engine.catalog().offer_state(offer).current);
+    return offer_json(offer, catalog.offer_state(offer).current);
 }
 
 /// SDKs look an offer up by the link of its resource, with or without the outer slashes.
-std::vector<std::string> link_forms(const Call& call, const catalog::Offer& offer) {
+std::vector<std::string> link_forms(const Catalog& catalog, const catalog::Offer& offer) {
     std::string_view bare = offer.resource;
     while (bare.starts_with('/')) bare.remove_prefix(1);
     while (bare.ends_with('/')) bare.remove_suffix(1);
     const std::string middle(bare);
     std::vector<std::string> forms;
-    const std::string text = present_json(call, offer);
+    const std::string text = present_json(catalog, offer);
     for (const auto& link : {offer.resource, middle, "/" + middle, "/" + middle + "/"}) {
         json::Arena arena;
         const auto parsed = json::parse(text, arena);
@@ -41,69 +42,83 @@ std::vector<std::string> link_forms(const Call& call, const catalog::Offer& offe
     return forms;
 }
 
-void reply_offer(const CallPtr& call, const catalog::OfferPtr& offer, meter::Charge charge) {
-    const catalog::OfferState state = call->engine.catalog().offer_state(*offer);
+void reply_offer(const CallPtr& call, const Catalog& catalog, const catalog::OfferPtr& offer) {
+    const catalog::OfferState state = catalog.offer_state(*offer);
     add_offer_headers(call, state);
     Answer answer;
-    answer.charge = charge;
     answer.etag = offer->version.etag;
     reply(call, answer, offer_json(*offer, state.current));
 }
 
-void replace_offer(const CallPtr& call) {
-    on_worker(call, [call]() -> Status {
-        TRY(const auto body, parse_body(*call));
-        TRY(const bool to_autopilot, call->headers.boolean(HeaderName::kMigrateToAutopilot));
-        TRY(const bool to_manual, call->headers.boolean(HeaderName::kMigrateToManual));
-        if (to_autopilot && to_manual)
-            return Status(errors::bad_request(
-                "An offer cannot be migrated to autoscale and to manual at once."));
-        auto migrate = catalog::Migrate::kNo;
-        if (to_autopilot) migrate = catalog::Migrate::kToAutoscale;
-        if (to_manual) migrate = catalog::Migrate::kToManual;
-        auto& catalog = call->engine.catalog();
-        const auto before = catalog.find_offer(call->route.last_id());
-        if (before == nullptr)
-            return Status(errors::resource_not_found("The offer does not exist."));
-        TRY(const auto change, read_offer_change(body->value, *before));
-        TRY(const auto offer, catalog.replace_offer(before->rid, change, migrate,
-                                                    unquoted(call->headers[HeaderName::kIfMatch])));
-        reply_offer(call, offer, meter::metadata_write());
-        return {};
-    });
+Status replace_offer(const CallPtr& call) {
+    TRY(auto* catalog, call->session.change(*call, Operation::kReplaceOffer));
+    TRY_STATUS(catalog->check_offers());
+    TRY(const auto body, parse_body(*call));
+    TRY(const bool to_autopilot, call->headers.boolean(HeaderName::kMigrateToAutopilot));
+    TRY(const bool to_manual, call->headers.boolean(HeaderName::kMigrateToManual));
+    if (to_autopilot && to_manual)
+        return Status(
+            errors::bad_request("An offer cannot be migrated to autoscale and to manual at once."));
+    auto migrate = catalog::Migrate::kNo;
+    if (to_autopilot) migrate = catalog::Migrate::kToAutoscale;
+    if (to_manual) migrate = catalog::Migrate::kToManual;
+    const auto before = catalog->find_offer(call->route.last_id());
+    if (before == nullptr) return Status(errors::resource_not_found("The offer does not exist."));
+    TRY(const auto change, read_offer_change(body->value, *before));
+    TRY(const auto offer, catalog->replace_offer(before->rid, change, migrate,
+                                                 unquoted(call->headers[HeaderName::kIfMatch])));
+    reply_offer(call, *catalog, offer);
+    return {};
+}
+
+/// The catalog of an account that has offers.
+Result<const Catalog*> offers_of(Call& call) {
+    TRY(const auto* catalog, call.session.look_up(call, Operation::kReadOffers));
+    TRY_STATUS(catalog->check_offers());
+    return catalog;
 }
 
 Status query_offers(const CallPtr& call) {
-    std::vector<QueriedResource> resources;
-    for (const auto& offer : call->engine.catalog().list_offers())
-        resources.push_back({present_json(*call, *offer), link_forms(*call, *offer)});
-    reply_resource_query(call, "", "Offers", resources);
+    TRY(const auto* catalog, offers_of(*call));
+    std::vector<engine::QueriedResource> resources;
+    for (const auto& offer : catalog->list_offers())
+        resources.push_back({present_json(*catalog, *offer), link_forms(*catalog, *offer)});
+    return reply_resource_query(call, "", "Offers", resources);
+}
+
+Status read_offer(const CallPtr& call) {
+    TRY(const auto* catalog, offers_of(*call));
+    const auto offer = catalog->find_offer(call->route.last_id());
+    if (offer == nullptr)
+        return Status(errors::resource_not_found("The offer '" + call->route.last_id() +
+                                                 "' does not exist."));
+    reply_offer(call, *catalog, offer);
     return {};
 }
 
 /// Pages in the order of rids; the continuation is the last rid seen.
 Status list_offers(const CallPtr& call) {
+    TRY(const auto* catalog, offers_of(*call));
     const engine::ListingScope listing{"", "Offers"};
     TRY(const uint32_t items_max, page_size(*call));
     TRY(const std::string after,
-        call->engine.open_listing(listing, call->headers[HeaderName::kContinuation]));
+        call->session.open_listing(listing, call->headers[HeaderName::kContinuation]));
     const auto last = catalog::parse_offer_rid(after);
     std::map<uint32_t, catalog::OfferPtr> rest;
-    for (const auto& offer : call->engine.catalog().list_offers()) {
+    for (const auto& offer : catalog->list_offers()) {
         const auto number = catalog::parse_offer_rid(offer->rid);
         CHECK(number);
         if (!last || *number > *last) rest.emplace(*number, offer);
     }
     Answer answer;
-    answer.charge = meter::metadata_read();
     std::vector<std::string> texts;
     for (const auto& [number, offer] : rest) {
         if (texts.size() == items_max) {
-            answer.continuation = call->engine.seal_listing(
+            answer.continuation = call->session.seal_listing(
                 listing, catalog::offer_rid(std::prev(rest.find(number))->first));
             break;
         }
-        texts.push_back(present_json(*call, *offer));
+        texts.push_back(present_json(*catalog, *offer));
     }
     answer.item_count = texts.size();
     reply(call, answer, feed_body(listing.parent_rid, listing.kind, texts));
@@ -136,9 +151,10 @@ Result<catalog::ThroughputRequest> throughput_request(const Call& call) {
     return request;
 }
 
-void add_offer_headers(const CallPtr& call, const catalog::OfferPtr& offer) {
-    if (offer == nullptr) return;
-    add_offer_headers(call, call->engine.catalog().offer_state(*offer));
+void add_offer_headers(const CallPtr& call, const catalog::Catalog& catalog,
+                       std::string_view resource_rid) {
+    if (const auto offer = catalog.offer_of(resource_rid); offer != nullptr)
+        add_offer_headers(call, catalog.offer_state(*offer));
 }
 
 void add_offer_headers(const CallPtr& call, const catalog::OfferState& state) {
@@ -149,24 +165,18 @@ void add_offer_headers(const CallPtr& call, const catalog::OfferState& state) {
 
 void handle_offers(const CallPtr& call) {
     const auto method = call->request().method;
-    const Access access = method == "PUT" ? Access::kMetadataWrite : Access::kMetadataRead;
-    if (const Status allowed = authorize(call->principal, access, {}); !allowed.ok())
-        return reply_error(call, allowed.error());
-    if (const Status offers = call->engine.catalog().check_offers(); !offers.ok())
-        return reply_error(call, offers.error());
+    Status (*handler)(const CallPtr&) = nullptr;
     if (call->route.feed) {
-        if (method != "GET" && !is_query(*call))
-            return reply_error(call, method_not_allowed(method, "the offer feed"));
-        return on_worker(
-            call, [call] { return is_query(*call) ? query_offers(call) : list_offers(call); });
+        if (is_query(*call)) handler = query_offers;
+        if (method == "GET") handler = list_offers;
+    } else {
+        if (is_read(*call)) handler = read_offer;
+        if (method == "PUT") handler = replace_offer;
     }
-    if (method == "PUT") return replace_offer(call);
-    if (!is_read(*call)) return reply_error(call, method_not_allowed(method, "an offer"));
-    const auto offer = call->engine.catalog().find_offer(call->route.last_id());
-    if (offer == nullptr)
-        return reply_error(call, errors::resource_not_found("The offer '" + call->route.last_id() +
-                                                            "' does not exist."));
-    reply_offer(call, offer, meter::metadata_read());
+    if (handler == nullptr)
+        return reply_error(
+            call, method_not_allowed(method, call->route.feed ? "the offer feed" : "an offer"));
+    on_worker(call, [call, handler] { return handler(call); });
 }
 
 }  // namespace orrery::rest

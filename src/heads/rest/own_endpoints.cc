@@ -43,9 +43,10 @@ constexpr size_t kContainerNameAt = 3;
 
 }  // namespace
 
-Result<catalog::ContainerPtr> named_container(const Call& call) {
+Result<catalog::ContainerPtr> named_container(Call& call) {
     const auto& ids = call.route.ids;
-    auto container = call.engine.catalog().find_container(ids[1], ids[2]);
+    TRY(const auto* catalog, call.session.look_up(call, engine::Operation::kObserve));
+    auto container = catalog->find_container(ids[1], ids[2]);
     if (container == nullptr)
         return errors::resource_not_found("There is no container '" + ids[2] +
                                           "' in the database '" + ids[1] + "'.");
@@ -66,8 +67,9 @@ void handle_own(const CallPtr& call) {
     const size_t at = in_container ? kContainerNameAt : 0;
     const Scope scope = in_container ? Scope::kContainer : Scope::kAccount;
     const bool reads = is_read(*call);
-    const auto access = reads ? engine::Access::kMetadataRead : engine::Access::kMetadataWrite;
-    if (const Status allowed = engine::authorize(call->principal, access, {}); !allowed.ok())
+    if (const Status allowed = reads ? call->session.allow(*call, engine::Operation::kObserve)
+                                     : call->session.allow(*call, engine::Operation::kManage);
+        !allowed.ok())
         return reply_error(call, allowed.error());
     const std::string_view method = reads ? std::string_view("GET") : call->request().method;
     bool known = false;

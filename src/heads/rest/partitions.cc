@@ -14,7 +14,7 @@ namespace orrery::rest {
 namespace {
 
 using catalog::RangeChange;
-using Job = engine::PartitionKeeper::Job;
+using Job = engine::RangeJob;
 
 std::string texts_json(const std::vector<std::string>& texts) {
     std::string out = "[";
@@ -63,27 +63,22 @@ std::string job_json(const Job& job) {
     return out + "}";
 }
 
-Result<std::string> partitions_json(const engine::Engine& engine, const catalog::Container& given) {
-    TRY(const auto routed, engine.route(given));
-    const auto& map = *routed.container->ranges;
-    std::string out = fmt::format(R"({{"mapVersion":{},"ranges":[)", map.version);
-    for (const auto& range : map.ranges) {
-        if (&range != &map.ranges.front()) out.push_back(',');
-        const auto& partition = *range.partition;
-        TRY(const auto totals, partition.totals(*routed.view));
+std::string partitions_json(const engine::PartitionFacts& facts) {
+    std::string out = fmt::format(R"({{"mapVersion":{},"ranges":[)", facts.map_version);
+    for (const auto& range : facts.ranges) {
+        if (&range != &facts.ranges.front()) out.push_back(',');
         out += fmt::format(
             R"({{"id":"{}","minInclusive":"{}","maxExclusive":"{}","parents":{},"lsn":{},"birthLsn":{},"items":{},)"
             R"("bytes":{}}})",
-            range.id, hex_encode_upper(partition.identity().range.min),
-            hex_encode_upper(partition.identity().range.max), texts_json(range.parents),
-            partition.lsn(), partition.birth().lsn, totals.items, totals.bytes);
+            range.id, hex_encode_upper(range.range.min), hex_encode_upper(range.range.max),
+            texts_json(range.parents), range.lsn, range.birth_lsn, range.items, range.bytes);
     }
-    const auto& limits = engine.catalog().range_limits();
+    const auto& limits = facts.limits;
     out += fmt::format(
         R"(],"limits":{{"storageBytes":{},"throughput":{},"logicalPartitionBytes":{},"automatic":{}}},"jobs":[)",
         limits.storage_bytes, limits.throughput, limits.logical_partition_bytes, limits.automatic);
     bool first = true;
-    for (const Job& job : engine.partitions().jobs(routed.container->rid)) {
+    for (const Job& job : facts.jobs) {
         if (!first) out.push_back(',');
         first = false;
         out += job_json(job);
@@ -155,12 +150,12 @@ void change_ranges(const CallPtr& call, Status (*read)(const json::Value&, Range
         TRY(const bool what_if, what_if_of(body->value));
         Answer answer;
         if (!what_if) {
-            TRY(const Job job, call->engine.partitions().submit(change));
+            TRY(const Job job, call->session.change_ranges(*call, change));
             answer.status = 202;
             reply(call, answer, R"({"job":)" + job_json(job) + "}");
             return {};
         }
-        TRY(const auto forecasts, call->engine.catalog().forecast(change));
+        TRY(const auto forecasts, call->session.forecast(*call, change));
         std::string out;
         for (const auto& forecast : forecasts)
             out += fmt::format(
@@ -177,8 +172,8 @@ void change_ranges(const CallPtr& call, Status (*read)(const json::Value&, Range
 void handle_partitions(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY(const auto container, named_container(*call));
-        TRY(auto body, partitions_json(call->engine, *container));
-        reply(call, Answer{}, std::move(body));
+        TRY(const auto facts, call->session.partitions(*call, *container));
+        reply(call, Answer{}, partitions_json(facts));
         return {};
     });
 }

@@ -3,38 +3,44 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "base/limits.h"
-#include "engine/scripts.h"
 #include "heads/rest/handlers.h"
 #include "json/parse.h"
 
 namespace orrery::rest {
 
 void on_worker(const CallPtr& call, std::function<Status()> work) {
-    call->engine.workers().post([call, work = std::move(work)] {
+    call->session.on_worker([call, work = std::move(work)] {
         const Status status = work();
         if (!status.ok()) reply_error(call, status.error());
     });
 }
 
-void on_script_thread(const CallPtr& call, std::function<Status()> work) {
-    const Status posted = call->engine.scripts().post(
-        [call, work = std::move(work)] {
-            const Status status = work();
-            if (!status.ok() && !engine::Scripts::given_up()) reply_error(call, status.error());
-        },
-        [call](const engine::UnansweredRun& run) {
-            add_script_log(*call, run.log);
-            if (run.charge.units == 0) return reply_error(call, run.status.error());
-            Answer answer;
-            answer.charge = run.charge;
-            answer.touched = run.touched;
-            reply_error(call, run.status.error(), answer);
-        });
-    if (!posted.ok()) reply_error(call, posted.error());
-}
-
 bool is_read(const Call& call) {
     return call.request().method == "GET" || call.request().method == "HEAD";
+}
+
+engine::OperationClass operation_of(const Call& call) {
+    using engine::OperationClass;
+    const auto& route = call.route;
+    const auto method = call.request().method;
+    if (route.type == ResourceType::kProcedure && !route.feed && method == "POST")
+        return OperationClass::kScript;
+    if (route.type == ResourceType::kPartitionKeyDelete) return OperationClass::kDelete;
+    if (route.type != ResourceType::kItem) return OperationClass::kMetadata;
+    if (!route.feed) {
+        if (method == "PUT") return OperationClass::kReplace;
+        if (method == "PATCH") return OperationClass::kPatch;
+        if (method == "DELETE") return OperationClass::kDelete;
+        return OperationClass::kRead;
+    }
+    if (method != "POST")
+        return call.headers.has(HeaderName::kAIm) ? OperationClass::kChangeFeed
+                                                  : OperationClass::kReadFeed;
+    if (call.headers.says_true(HeaderName::kIsQueryPlan)) return OperationClass::kMetadata;
+    if (call.headers.says_true(HeaderName::kIsBatch)) return OperationClass::kBatch;
+    if (is_query(call)) return OperationClass::kQuery;
+    return call.headers.says_true(HeaderName::kIsUpsert) ? OperationClass::kUpsert
+                                                         : OperationClass::kCreate;
 }
 
 bool is_query(const Call& call) {
@@ -46,7 +52,7 @@ bool is_query(const Call& call) {
 }
 
 Result<catalog::DatabasePtr> find_database(const Call& call) {
-    auto database = call.engine.catalog().find_database(call.route.database());
+    auto database = call.session.find_database(call.route.database());
     if (database != nullptr) return database;
     if (call.route.type == ResourceType::kDatabase)
         return errors::resource_not_found("The database '" + call.route.database() +
@@ -55,15 +61,9 @@ Result<catalog::DatabasePtr> find_database(const Call& call) {
 }
 
 Result<const catalog::Container*> find_container(Call& call) {
-    auto container =
-        call.engine.catalog().find_container(call.route.database(), call.route.container());
-    if (call.principal.kind == engine::Principal::Kind::kToken &&
-        (container == nullptr || !(container->rid == call.principal.scope.container)))
-        return errors::forbidden("The resource token was issued for another container.");
-    if (container != nullptr) {
-        call.container = std::move(container);
-        return call.container.get();
-    }
+    TRY(const bool found,
+        call.session.use_container(call, call.route.database(), call.route.container()));
+    if (found) return call.container().get();
     if (call.route.type != ResourceType::kContainer)
         return errors::owner_not_found("The container '" + call.route.container() +
                                        "' does not exist.");
@@ -74,37 +74,8 @@ Result<const catalog::Container*> find_container(Call& call) {
 
 Status check_container_headers(const Call& call) {
     const auto intended = call.headers[HeaderName::kIntendedCollectionRid];
-    if (!intended.empty() && intended != call.container->rid_text)
+    if (!intended.empty() && intended != call.container()->rid_text)
         return Status(errors::collection_rid_mismatch());
-    return {};
-}
-
-Status check_session(const Call& call, const catalog::PartitionRange& range) {
-    std::string_view tokens = call.headers[HeaderName::kSessionToken];
-    while (!tokens.empty()) {
-        const size_t comma = tokens.find(',');
-        std::string_view part = tokens.substr(0, comma);
-        tokens.remove_prefix(comma == std::string_view::npos ? tokens.size() : comma + 1);
-        while (part.starts_with(' ')) part.remove_prefix(1);
-        const size_t colon = part.find(':');
-        if (colon == std::string_view::npos)
-            return Status(bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
-        // Tokens of ancestors hold for their children.
-        const auto range_id = part.substr(0, colon);
-        bool applies = range_id == range.id;
-        for (const auto& parent : range.parents) applies = applies || range_id == parent;
-        if (!applies) continue;
-        // "version#globalLsn[#region=lsn]…", or the older bare LSN.
-        std::string_view rest = part.substr(colon + 1);
-        if (const size_t hash = rest.find('#'); hash != std::string_view::npos)
-            rest.remove_prefix(hash + 1);
-        rest = rest.substr(0, rest.find('#'));
-        uint64_t lsn = 0;
-        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), lsn);
-        if (error != std::errc() || end != rest.data() + rest.size())
-            return Status(bad_header("x-ms-session-token", part, "'{range id}:{version}#{lsn}'"));
-        if (lsn > range.partition->lsn()) return Status(errors::session_not_available());
-    }
     return {};
 }
 
@@ -149,14 +120,14 @@ Result<catalog::ListingRequest> page_request(const Call& call,
     catalog::ListingRequest page;
     TRY(page.items_max, page_size(call));
     TRY(page.continuation,
-        call.engine.open_listing(listing, call.headers[HeaderName::kContinuation]));
+        call.session.open_listing(listing, call.headers[HeaderName::kContinuation]));
     TRY_STATUS(catalog::check_continuation(page.continuation));
     return page;
 }
 
 Result<RequestKey> point_key(const Call& call) {
     const auto header = call.headers[HeaderName::kPartitionKey];
-    const auto& definition = call.container->settings->key;
+    const auto& definition = call.container()->settings->key;
     RequestKey key;
     if (header.data() == nullptr) {
         if (!definition.system_key) return errors::missing_partition_key();
@@ -182,11 +153,11 @@ Result<const catalog::PartitionRange*> named_range(const Call& call) {
     auto id = call.headers[HeaderName::kPartitionKeyRangeId];
     if (id.empty()) return static_cast<const catalog::PartitionRange*>(nullptr);
     if (const size_t comma = id.find(','); comma != std::string_view::npos) {
-        if (id.substr(0, comma) != call.container->rid_text)
+        if (id.substr(0, comma) != call.container()->rid_text)
             return errors::collection_rid_mismatch();
         id.remove_prefix(comma + 1);
     }
-    const auto* range = call.container->ranges->find(id);
+    const auto* range = call.container()->ranges->find(id);
     if (range == nullptr) return errors::range_gone(id);
     return range;
 }
@@ -201,7 +172,7 @@ void narrow(partition::EpkRange& range, const partition::EpkRange& by) {
 
 Status check_range_id(const Call& call, std::string_view epk) {
     TRY(const auto* range, named_range(call));
-    if (range != nullptr && range != &call.container->ranges->of_epk(epk))
+    if (range != nullptr && range != &call.container()->ranges->of_epk(epk))
         return Status(errors::range_gone(range->id));
     return {};
 }
@@ -214,9 +185,9 @@ Result<std::string> epk_of(const RequestHeaders& headers, HeaderName name) {
 
 Result<FeedScope> feed_scope(const Call& call) {
     FeedScope scope;
-    const auto& container = *call.container;
+    const auto& container = *call.container();
     TRY(scope.served, named_range(call));
-    if (scope.served != nullptr) scope.range = scope.served->partition->identity().range;
+    if (scope.served != nullptr) scope.range = engine::keys_of(*scope.served);
     if (const auto header = call.headers[HeaderName::kPartitionKey]; header.data() != nullptr) {
         json::Arena arena;
         TRY(auto components, partition::parse_partition_key_header(header, arena));

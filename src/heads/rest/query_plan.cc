@@ -2,17 +2,13 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
-#include "client_plan/client_plan.h"
 #include "heads/rest/handlers.h"
 #include "json/write.h"
-#include "query/key_ranges.h"
-#include "query/query.h"
 
 namespace orrery::rest {
 namespace {
 
 using client_plan::QueryPlan;
-using engine::Access;
 
 std::string quoted(std::string_view text) {
     std::string out;
@@ -97,26 +93,11 @@ std::string ranges_json(const std::vector<query::KeyRange>& ranges) {
     return array_of(out);
 }
 
-Result<std::string> make_answer(const Call& call) {
-    const auto& container = *call.container;
-    TRY(const auto body, parse_body(call));
-    TRY(const auto parsed, query_of(body->value));
-    TRY(const auto compiled, query::compile(parsed.text, container.settings->indexing.computed,
-                                            container.settings->space));
-    TRY(const auto parameters, query::Parameters::bind(*compiled, parsed.parameters));
-    const auto ranges = query::key_ranges(*compiled, parameters, container.settings->key);
-    client_plan::PlanScope scope;
-    scope.one_key_by_filter = ranges.size() == 1 && ranges[0].is_point();
-    TRY(const auto asked, feed_scope(call));
-    scope.one_key_by_request = asked.full_key;
-    scope.one_range = container.ranges->ranges.size() == 1;
-    TRY(const auto plan, client_plan::make_plan(*compiled, parameters, scope));
-    if (call.headers.has(HeaderName::kSupportedQueryFeatures))
-        TRY_STATUS(
-            client_plan::check_features(plan, call.headers[HeaderName::kSupportedQueryFeatures]));
+std::string answer_json(const engine::PlanAnswer& answer) {
+    const QueryPlan& plan = answer.plan;
     return fmt::format(
         R"({{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{},"queryRanges":{},"hybridSearchQueryInfo":{}}})",
-        plan.hybrid ? "null" : plan_json(plan), ranges_json(ranges),
+        plan.hybrid ? "null" : plan_json(plan), ranges_json(answer.ranges),
         plan.hybrid ? hybrid_json(*plan.hybrid) : "null");
 }
 
@@ -135,15 +116,23 @@ ErrorAnswer plan_error(const Error& error) {
 
 void handle_query_plan(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
-        TRY_STATUS(authorize(call->principal, Access::kContainerRead,
-                             {call->container.get(), std::nullopt, {}}));
-        auto body = make_answer(*call);
-        Answer answer;
-        if (!body.ok()) {
-            answer.charge = meter::failure(body.error().code);
-            reply_error(call, plan_error(body.error()), answer);
-        } else {
-            reply(call, answer, std::move(*body));
+        const auto ask = [&]() -> Status {
+            TRY(call->body, parse_body(*call));
+            TRY(auto parsed, query_of(call->body->value));
+            TRY(const auto asked, feed_scope(*call));
+            engine::PlanRequest request{std::move(parsed.text), parsed.parameters, asked.full_key,
+                                        std::nullopt};
+            if (call->headers.has(HeaderName::kSupportedQueryFeatures))
+                request.supported_features = call->headers[HeaderName::kSupportedQueryFeatures];
+            call->session.plan_query(call, request, [&](Result<engine::PlanAnswer>& answer) {
+                if (!answer.ok()) return reply_failure(call, plan_error(answer.error()));
+                reply(call, Answer{}, answer_json(*answer));
+            });
+            return {};
+        };
+        if (const Status asked = ask(); !asked.ok()) {
+            call->refuse(asked.error());
+            reply_failure(call, plan_error(asked.error()));
         }
         return {};
     });

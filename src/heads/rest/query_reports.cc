@@ -9,7 +9,6 @@
 #include "base/encoding.h"
 #include "base/errors.h"
 #include "json/write.h"
-#include "meter/charge.h"
 
 namespace orrery::rest {
 namespace {

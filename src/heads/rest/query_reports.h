@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/requests.h"
 #include "heads/rest/call.h"
 
 /// What a client may ask to be told about a query's work.

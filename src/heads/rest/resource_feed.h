@@ -13,12 +13,19 @@
 /// one resource.
 namespace orrery::rest {
 
-inline Answer plain_answer(int status, meter::Charge charge, const std::string& etag = {}) {
+inline Answer plain_answer(int status, const std::string& etag = {}) {
     Answer answer;
     answer.status = status;
-    answer.charge = charge;
     answer.etag = etag;
     return answer;
+}
+
+/// Answers 304 when the client has this version already.
+inline bool replied_not_modified(const CallPtr& call, const std::string& etag) {
+    if (unquoted(call->headers[HeaderName::kIfNoneMatch]) != etag) return false;
+    call->set_not_modified();
+    reply(call, plain_answer(304, etag), "");
+    return true;
 }
 
 /// Answers a GET: one page with its continuation.
@@ -33,8 +40,8 @@ Status reply_listing(const CallPtr& call, const std::string& parent_rid,
         TRY(auto one, text(*resource));
         texts.push_back(std::move(one));
     }
-    Answer answer = plain_answer(200, meter::metadata_read());
-    answer.continuation = call->engine.seal_listing(listing, listed.continuation);
+    Answer answer = plain_answer(200);
+    answer.continuation = call->session.seal_listing(listing, listed.continuation);
     answer.item_count = texts.size();
     reply(call, answer, feed_body(parent_rid, array_name, texts));
     return {};
@@ -46,7 +53,7 @@ Status reply_listing_query(const CallPtr& call, const std::string& parent_rid,
                            std::string_view array_name, const List& list, const Text& text) {
     catalog::ListingRequest page;
     page.items_max = limits::kPageItemsMax;
-    std::vector<QueriedResource> resources;
+    std::vector<engine::QueriedResource> resources;
     for (bool more = true; more;) {
         auto listed = list(page);
         for (const auto& resource : listed.items) {
@@ -56,8 +63,7 @@ Status reply_listing_query(const CallPtr& call, const std::string& parent_rid,
         page.continuation = std::move(listed.continuation);
         more = !page.continuation.empty();
     }
-    reply_resource_query(call, parent_rid, array_name, resources);
-    return {};
+    return reply_resource_query(call, parent_rid, array_name, resources);
 }
 
 }  // namespace orrery::rest

@@ -28,6 +28,23 @@ bool is_browser(const net::HttpRequest& request, const RequestHeaders& headers) 
            headers[HeaderName::kAccept].find("text/html") != std::string_view::npos;
 }
 
+/// True for resources that the account's metadata budget pays for.
+bool is_metadata(const Call& call) {
+    switch (call.route.type) {
+        case ResourceType::kItem:
+        case ResourceType::kPartitionKeyDelete:
+        case ResourceType::kAccount:
+        case ResourceType::kAddress:
+        case ResourceType::kOwn:
+        case ResourceType::kPublic:
+            return false;
+        case ResourceType::kProcedure:
+            return call.route.feed || call.request().method != "POST";
+        default:
+            return true;
+    }
+}
+
 engine::MetadataKind metadata_kind(const Call& call) {
     using engine::MetadataKind;
     if (is_read(call) || is_query(call)) return MetadataKind::kRead;
@@ -41,8 +58,10 @@ void answer_attachments(const CallPtr& call) {
     if (!container.ok()) return reply_error(call, container.error());
     if (!call->route.feed || call->request().method != "GET")
         return reply_error(call, errors::resource_not_found("Attachments are retired."));
+    if (const auto allowed = call->session.look_up(*call, engine::Operation::kReadContainer);
+        !allowed.ok())
+        return reply_error(call, allowed.error());
     Answer answer;
-    answer.charge = meter::metadata_read();
     answer.item_count = 0;
     reply(call, answer, feed_body((*container)->rid_text, "Attachments", {}));
 }
@@ -94,19 +113,18 @@ void dispatch(const CallPtr& call) {
 
 }  // namespace
 
-RestHead::RestHead(engine::Engine& engine, Options options)
-    : engine_(engine), options_(std::move(options)) {}
+RestHead::RestHead(const engine::Door& door, Options options)
+    : door_(door), options_(std::move(options)) {}
 
 void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
-    auto call = std::make_shared<Call>(engine_, std::move(exchange));
-    call->started_us = engine_.clock().monotonic_us();
-    call->recorder = options_.recorder;
+    auto call = std::make_shared<Call>(door_, std::move(exchange));
     call->pages = options_.pages;
     call->lab = options_.lab;
     call->activity_id = activity_id_of(call->headers);
     auto route = parse_route(call->request().target);
     if (!route.ok()) return reply_error(call, route.error());
     call->route = std::move(route).value();
+    call->operation = operation_of(*call);
     if (call->route.type == ResourceType::kPublic && call->route.path == "/metrics" &&
         call->pages != nullptr)
         return handle_prometheus(call, options_.open_metrics);
@@ -120,15 +138,17 @@ void RestHead::handle(std::unique_ptr<net::HttpExchange> exchange) {
     // Direct-mode clients sign these requests in a way of their own; the answer is the same for
     // all.
     if (call->route.type == ResourceType::kAddress) return dispatch(call);
-    auto principal = authenticate(engine_, call->request().method, call->route, call->headers);
-    if (!principal.ok()) return reply_error(call, principal.error());
-    call->principal = std::move(principal).value();
+    if (const Status status =
+            authenticate(call->session, call->request().method, call->route, call->headers);
+        !status.ok())
+        return reply_error(call, status.error());
     if (const Status status = check_headers(*call); !status.ok())
         return reply_error(call, status.error());
     if (const Status status = read_terms(*call); !status.ok())
         return reply_error(call, status.error());
     if (is_metadata(*call))
-        if (const Status status = engine_.admit_metadata(metadata_kind(*call)); !status.ok())
+        if (const Status status = call->session.admit_metadata(*call, metadata_kind(*call));
+            !status.ok())
             return reply_error(call, status.error());
     dispatch(call);
 }
@@ -145,7 +165,7 @@ void RestHead::handle_public(std::unique_ptr<net::HttpExchange> exchange,
         // The listener opens only when the server is ready, so an answer means ready.
         response.add_header("Content-Type", "application/json");
         response.body = R"({"status":"ready"})";
-        if (const Status health = engine_.store().health(); !health.ok() && path != "/alive") {
+        if (const Status health = door_.health(); !health.ok() && path != "/alive") {
             response.status = 503;
             response.body = error_body(health.error(), random_guid(), path);
         }

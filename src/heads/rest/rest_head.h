@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/engine.h"
+#include "engine/door.h"
 #include "lab/lab.h"
 #include "lab/pages.h"
 #include "net/http.h"
@@ -15,13 +15,12 @@ namespace orrery::rest {
 class RestHead final : public net::HttpHandler {
 public:
     struct Options {
-        std::string authority_pem;          ///< served at the emulators' certificate path
-        lab::Recorder* recorder = nullptr;  ///< is told of every request; may be null
-        lab::Pages* pages = nullptr;        ///< answers questions about metrics; null: 404
-        lab::Lab* lab = nullptr;            ///< answers questions about designs; null: 404
-        bool open_metrics = true;  ///< /metrics needs no key: nobody else reaches the server
+        std::string authority_pem;    ///< served at the emulators' certificate path
+        lab::Pages* pages = nullptr;  ///< answers questions about metrics; null: 404
+        lab::Lab* lab = nullptr;      ///< answers questions about designs; null: 404
+        bool open_metrics = true;     ///< /metrics needs no key: nobody else reaches the server
     };
-    RestHead(engine::Engine& engine, Options options);
+    RestHead(const engine::Door& door, Options options);
 
     void handle(std::unique_ptr<net::HttpExchange> exchange) override;
     void refuse(int status, std::string_view why, net::HttpResponse& response) override;
@@ -29,7 +28,7 @@ public:
 private:
     void handle_public(std::unique_ptr<net::HttpExchange> exchange, const std::string& path) const;
 
-    engine::Engine& engine_;
+    const engine::Door& door_;
     const Options options_;
 };
 

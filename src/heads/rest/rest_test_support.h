@@ -97,12 +97,9 @@ public:
           recorder_(inner_.clock()),
           pages_(inner_.engine(), recorder_),
           lab_(inner_.engine(), recorder_),
-          head_(inner_.engine(),
-                {.authority_pem = "PEM", .recorder = &recorder_, .pages = &pages_, .lab = &lab_}),
-          guarded_head_(inner_.engine(), {.authority_pem = "PEM",
-                                          .recorder = &recorder_,
-                                          .pages = &pages_,
-                                          .open_metrics = false}) {}
+          door_(inner_.engine(), &recorder_),
+          head_(door_, {.authority_pem = "PEM", .pages = &pages_, .lab = &lab_}),
+          guarded_head_(door_, {.authority_pem = "PEM", .pages = &pages_, .open_metrics = false}) {}
 
     ManualClock& clock() { return inner_.clock(); }
     engine::Engine& engine() { return inner_.engine(); }
@@ -172,6 +169,7 @@ private:
     lab::Recorder recorder_;
     lab::Pages pages_;
     lab::Lab lab_;
+    const engine::Door door_;
     RestHead head_;
     RestHead guarded_head_;
     uint64_t connection_ = 0;

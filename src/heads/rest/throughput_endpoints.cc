@@ -11,8 +11,9 @@ namespace orrery::rest {
 namespace {
 
 /// The container of /_orrery/containers/{database}/{container}/….
-Result<catalog::ContainerPtr> own_container(const Call& call) {
-    auto container = call.engine.catalog().find_container(call.route.ids[1], call.route.ids[2]);
+Result<catalog::ContainerPtr> own_container(Call& call) {
+    TRY(const auto* catalog, call.session.look_up(call, engine::Operation::kObserve));
+    auto container = catalog->find_container(call.route.ids[1], call.route.ids[2]);
     if (container == nullptr)
         return errors::resource_not_found("The container '" + call.route.ids[2] +
                                           "' does not exist.");
@@ -25,18 +26,14 @@ std::string number(double value) {
     return out;
 }
 
-std::string partitions_json(const Call& call, const catalog::RangeMap& map) {
-    const int64_t now = call.engine.clock().monotonic_us();
+std::string partitions_json(const std::vector<engine::RangeThroughput>& parts) {
     std::string out;
-    for (const auto& range : map.ranges) {
+    for (const auto& part : parts) {
         if (!out.empty()) out += ',';
-        const meter::Pool* pool = range.budget->pool();
-        const int64_t tokens = pool == nullptr ? 0 : pool->tokens(now);
         out += fmt::format(
             R"({{"id":"{}","throughput":{},"scaledThroughput":{},"fraction":{},"availableRequestUnits":{}}})",
-            range.id, number(range.budget->rate_ru()), number(range.budget->scaled_ru(now)),
-            number(map.fraction(range)),
-            number(static_cast<double>(tokens) / static_cast<double>(meter::kUnitsPerRu)));
+            part.id, number(part.rate_ru), number(part.scaled_ru), number(part.fraction),
+            number(part.available_ru));
     }
     return out;
 }
@@ -52,10 +49,12 @@ std::string buckets_json(const catalog::ThroughputBuckets& buckets) {
     return out;
 }
 
-std::string throughput_json(const Call& call, const catalog::Container& container) {
-    const auto& catalog = call.engine.catalog();
-    const std::string partitions = partitions_json(call, *container.ranges);
-    const bool throttled = call.engine.account().settings().throttled;
+Result<std::string> throughput_json(Call& call, const catalog::Container& container) {
+    TRY(const auto* looked_up, call.session.look_up(call, engine::Operation::kObserve));
+    const catalog::Catalog& catalog = *looked_up;
+    TRY(const auto parts, call.session.throughput(call, container));
+    const std::string partitions = partitions_json(parts);
+    const bool throttled = call.door.settings().throttled;
     if (!catalog.check_offers().ok())
         return fmt::format(R"({{"mode":"serverless","throttled":{},"physicalPartitions":[{}]}})",
                            throttled, partitions);
@@ -68,7 +67,7 @@ std::string throughput_json(const Call& call, const catalog::Container& containe
     const catalog::OfferState state = catalog.offer_state(*offer);
     // Fractions from a redistribution may leave a partition at its limit while the total grows.
     double usable = 0;
-    for (const auto& range : container.ranges->ranges) usable += range.budget->rate_ru();
+    for (const auto& part : parts) usable += part.rate_ru;
     return fmt::format(
         R"({{"mode":"{}","shared":{},"throttled":{},"throughput":{},"currentThroughput":{},"highestThroughputOfHour":{},)"
         R"("minimumThroughput":{},"instantMaximumThroughput":{},"highestThroughputEver":{},"replacePending":{},)"
@@ -80,31 +79,30 @@ std::string throughput_json(const Call& call, const catalog::Container& containe
         partitions);
 }
 
-Status reply_throughput(const CallPtr& call, meter::Charge charge) {
+Status reply_throughput(const CallPtr& call) {
     TRY(const auto container, own_container(*call));
-    Answer answer;
-    answer.charge = charge;
-    reply(call, answer, throughput_json(*call, *container));
+    TRY(auto body, throughput_json(*call, *container));
+    reply(call, Answer{}, std::move(body));
     return {};
 }
 
 }  // namespace
 
 void own_throughput(const CallPtr& call) {
-    on_worker(call, [call] { return reply_throughput(call, meter::metadata_read()); });
+    on_worker(call, [call] { return reply_throughput(call); });
 }
 
 void own_redistribute(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY(const auto container, own_container(*call));
         TRY(const auto body, parse_body(*call));
-        auto& catalog = call->engine.catalog();
-        TRY_STATUS(catalog.check_offers());
+        TRY(auto* catalog, call->session.change(*call, engine::Operation::kRedistribute));
+        TRY_STATUS(catalog->check_offers());
         TRY(const auto wanted, read_redistribution(body->value, *container->ranges));
-        TRY_STATUS(catalog.redistribute(*container, wanted).status().clone());
+        TRY_STATUS(catalog->redistribute(*container, wanted).status().clone());
         TRY(const auto changed, own_container(*call));
-        TRY_STATUS(call->engine.partitions().split_overloaded(*changed));
-        return reply_throughput(call, meter::metadata_write());
+        TRY_STATUS(call->session.split_overloaded(*call, *changed));
+        return reply_throughput(call);
     });
 }
 
@@ -112,11 +110,11 @@ void own_throughput_buckets(const CallPtr& call) {
     on_worker(call, [call]() -> Status {
         TRY(const auto container, own_container(*call));
         TRY(const auto body, parse_body(*call));
-        auto& catalog = call->engine.catalog();
-        TRY_STATUS(catalog.check_offers());
+        TRY(auto* catalog, call->session.change(*call, engine::Operation::kSetThroughputBuckets));
+        TRY_STATUS(catalog->check_offers());
         TRY(const auto buckets, read_throughput_buckets(body->value));
-        TRY_STATUS(catalog.set_throughput_buckets(*container, buckets).status().clone());
-        return reply_throughput(call, meter::metadata_write());
+        TRY_STATUS(catalog->set_throughput_buckets(*container, buckets).status().clone());
+        return reply_throughput(call);
     });
 }
 

@@ -5,8 +5,6 @@
 #include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 
-#include "base/limits.h"
-
 namespace orrery::rest {
 namespace {
 
@@ -19,29 +17,23 @@ class UsageCache {
 public:
     /// Valid until the next call; empty when the totals cannot be read.
     std::string_view text(const Call& call, bool fresh) {
-        const auto& container = *call.container;
-        const int64_t now = call.engine.clock().monotonic_us();
+        const auto& container = *call.container();
+        const int64_t now = call.door.clock().monotonic_us();
         if (entries_.size() >= kEntriesMax) entries_.clear();
         Entry& entry = entries_[container.rid_text];
-        if (entry.engine == &call.engine && !fresh && now - entry.made_us < kRefreshUs)
+        if (entry.door == &call.door && !fresh && now - entry.made_us < kRefreshUs)
             return entry.text;
-        const auto totals = call.engine.totals(container);
-        if (!totals.ok()) return {};
+        const auto usage = call.session.usage(call);
+        if (!usage.ok()) return {};
         // Sizes are in KB, rounded up, as clients expect them.
-        const int64_t kb = (totals->bytes + 1023) / 1024;
-        const auto count = [&](catalog::ChildType type) {
-            catalog::ListingRequest all;
-            all.items_max = limits::kPageItemsMax;
-            return call.engine.catalog().list_scripts(container.rid, type, all).items.size();
-        };
+        const int64_t kb = (usage->bytes + 1023) / 1024;
         entry.text = fmt::format(
             "functions={};storedProcedures={};triggers={};documentSize={};documentsSize={};"
             "documentsCount={};"
             "collectionSize={};",
-            count(catalog::ChildType::kUdf), count(catalog::ChildType::kProcedure),
-            count(catalog::ChildType::kTrigger), kb / 1024, kb, totals->items, kb);
+            usage->functions, usage->procedures, usage->triggers, kb / 1024, kb, usage->items, kb);
         entry.made_us = now;
-        entry.engine = &call.engine;
+        entry.door = &call.door;
         return entry.text;
     }
 
@@ -49,7 +41,7 @@ private:
     struct Entry {
         std::string text;
         int64_t made_us = 0;
-        const engine::Engine* engine = nullptr;
+        const engine::Door* door = nullptr;
     };
     absl::flat_hash_map<std::string, Entry> entries_;
 };
@@ -69,7 +61,7 @@ void add_usage_headers(const Call& call) {
         head += "\r\n";
     }
     static const std::string started =
-        "x-ms-last-state-change-utc: " + format_http_date(call.engine.clock().wall_seconds()) +
+        "x-ms-last-state-change-utc: " + format_http_date(call.door.clock().wall_seconds()) +
         "\r\n";
     head += started;
 }

@@ -6,20 +6,19 @@
 #include "json/write.h"
 
 namespace orrery::rest {
+namespace {
 
-void own_view(const CallPtr& call) {
+Status reply_view(const CallPtr& call) {
     const auto& ids = call->route.ids;
-    const auto container = call->engine.catalog().find_container(ids[1], ids[2]);
+    TRY(const auto* catalog,
+        call->session.look_up(*call, engine::Operation::kReadMaterializedView));
+    const auto container = catalog->find_container(ids[1], ids[2]);
     if (container == nullptr)
-        return reply_error(
-            call, errors::resource_not_found("The container '" + ids[2] + "' does not exist."));
+        return Status(errors::resource_not_found("The container '" + ids[2] + "' does not exist."));
     if (container->materialized_view() == nullptr)
-        return reply_error(call, errors::resource_not_found("The container '" + ids[2] +
-                                                            "' is no materialized view."));
-    const auto state = call->engine.views()
-                           .state(container->rid)
-                           .value_or(engine::ViewKeeper::State{
-                               .built = container->materialized_view_built, .last_refusal = {}});
+        return Status(
+            errors::resource_not_found("The container '" + ids[2] + "' is no materialized view."));
+    TRY(const auto state, call->session.materialized_view(*call, *container));
     std::string source;
     json::write_string(source, container->materialized_view()->source_id);
     std::string refusal;
@@ -29,6 +28,13 @@ void own_view(const CallPtr& call) {
                       R"("appliedChanges":{},"refusedItems":{},"lastRefusal":{}}})",
                       source, state.built ? "Active" : "InitialBuildAfterCreate", state.lag,
                       state.latency_us / 1000, state.applied, state.refused, refusal));
+    return {};
+}
+
+}  // namespace
+
+void own_view(const CallPtr& call) {
+    if (const Status status = reply_view(call); !status.ok()) reply_error(call, status.error());
 }
 
 }  // namespace orrery::rest

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "catalog/catalog.h"
+#include "engine/facts.h"
 
 namespace orrery::engine {
 
@@ -22,15 +23,7 @@ namespace orrery::engine {
 /// Internally locked.
 class PartitionKeeper {
 public:
-    struct Job {
-        uint64_t number = 0;
-        catalog::RangeChange change;
-        bool automatic = false;
-        int64_t asked_at = 0;  ///< wall clock, seconds
-        std::shared_ptr<catalog::RangeProgress> progress;
-        std::vector<std::string> new_range_ids;  ///< once done
-        std::string error;                       ///< once failed
-    };
+    using Job = RangeJob;
 
     PartitionKeeper(catalog::Catalog& catalog, const Clock& clock);
     ~PartitionKeeper() { stop(); }

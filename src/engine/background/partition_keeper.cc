@@ -1,4 +1,4 @@
-#include "engine/partition_keeper.h"
+#include "engine/background/partition_keeper.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "engine/view_keeper.h"
+#include "engine/background/materialized_view_keeper.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -134,7 +134,7 @@ TEST_F(ViewTest, ShowsWhatWasThereAndFollows) {
     remove("k0", "i0");
     put("k0", "i0", {"again", 2});
     expect_view_follows();
-    const auto state = server_.engine().views().state(view->rid);
+    const auto state = server_.engine().materialized_views().state(view->rid);
     ASSERT_TRUE(state);
     EXPECT_TRUE(state->built);
     EXPECT_EQ(state->refused, 0U);

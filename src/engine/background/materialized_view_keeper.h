@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "catalog/catalog.h"
+#include "engine/facts.h"
 #include "partition/changes.h"
 
 namespace orrery::engine {
@@ -21,20 +22,12 @@ class Engine;
 /// makes the view agree with the item as it is now, so that a change applied twice does no harm:
 /// positions are kept now and then, and after a crash it goes on from the last one. Internally
 /// locked.
-class ViewKeeper {
+class MaterializedViewKeeper {
 public:
-    /// What became of one view.
-    struct State {
-        bool built = false;
-        uint64_t lag = 0;        ///< commits of the source that are not in it yet
-        int64_t latency_us = 0;  ///< for how long there have been any; 0: none
-        uint64_t applied = 0;    ///< changes since the server started
-        uint64_t refused = 0;    ///< items that cannot be in the view, since then
-        std::string last_refusal;
-    };
+    using State = MaterializedViewFacts;
 
-    explicit ViewKeeper(Engine& engine) : engine_(engine) {}
-    ~ViewKeeper() { stop(); }
+    explicit MaterializedViewKeeper(Engine& engine) : engine_(engine) {}
+    ~MaterializedViewKeeper() { stop(); }
 
     void start();
     void stop();  ///< Idempotent.

@@ -1,4 +1,4 @@
-#include "engine/view_keeper.h"
+#include "engine/background/materialized_view_keeper.h"
 
 #include <algorithm>
 #include <future>
@@ -41,14 +41,14 @@ Result<std::string> epk_of(const partition::PartitionKeyDefinition& key, std::st
 
 }  // namespace
 
-void ViewKeeper::start() {
+void MaterializedViewKeeper::start() {
     thread_ = std::thread([this] {
         set_thread_name("views");
         loop();
     });
 }
 
-void ViewKeeper::stop() {
+void MaterializedViewKeeper::stop() {
     {
         const std::lock_guard lock(mutex_);
         stop_ = true;
@@ -57,25 +57,27 @@ void ViewKeeper::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
-bool ViewKeeper::pause(int64_t milliseconds) {
+bool MaterializedViewKeeper::pause(int64_t milliseconds) {
     std::unique_lock lock(mutex_);
     return wake_.wait_for(lock, std::chrono::milliseconds(milliseconds), [this] { return stop_; });
 }
 
-std::optional<ViewKeeper::State> ViewKeeper::state(const catalog::ContainerRid& view) const {
+std::optional<MaterializedViewKeeper::State> MaterializedViewKeeper::state(
+    const catalog::ContainerRid& view) const {
     const std::lock_guard lock(mutex_);
     const auto found = states_.find(view.whole());
     return found == states_.end() ? std::nullopt : std::optional<State>(found->second);
 }
 
-void ViewKeeper::note_refusal(const catalog::ContainerRid& view, const std::string& why) {
+void MaterializedViewKeeper::note_refusal(const catalog::ContainerRid& view,
+                                          const std::string& why) {
     const std::lock_guard lock(mutex_);
     State& state = states_[view.whole()];
     ++state.refused;
     state.last_refusal = why;
 }
 
-void ViewKeeper::loop() {
+void MaterializedViewKeeper::loop() {
     int64_t wait_ms = 0;
     while (!pause(wait_ms)) {
         const auto views = engine_.catalog().materialized_views();
@@ -109,7 +111,7 @@ void ViewKeeper::loop() {
             (void)keep(view, work->second, true);
 }
 
-Result<bool> ViewKeeper::advance(const catalog::MaterializedViewState& view, Work& work) {
+Result<bool> MaterializedViewKeeper::advance(const catalog::MaterializedViewState& view, Work& work) {
     // Ranges as they are now: the source may have been split since the last round.
     TRY(const auto routed, engine_.route(*view.source));
     const catalog::Container& source = *routed.container;
@@ -143,8 +145,9 @@ Result<bool> ViewKeeper::advance(const catalog::MaterializedViewState& view, Wor
     return busy;
 }
 
-Result<bool> ViewKeeper::advance_range(const catalog::MaterializedViewState& view,
-                                       const catalog::PartitionRange& range, Work& work) {
+Result<bool> MaterializedViewKeeper::advance_range(const catalog::MaterializedViewState& view,
+                                                   const catalog::PartitionRange& range,
+                                                   Work& work) {
     storage::Lsn& position = work.progress.positions[range.number];
     const RequestTerms terms = own_terms();
     for (int pages = 0; pages < kPagesInARow; ++pages) {
@@ -185,8 +188,8 @@ Result<bool> ViewKeeper::advance_range(const catalog::MaterializedViewState& vie
     return true;
 }
 
-Result<ViewKeeper::Step> ViewKeeper::step_of(const catalog::MaterializedViewState& view,
-                                             const partition::Change& change) const {
+Result<MaterializedViewKeeper::Step> MaterializedViewKeeper::step_of(
+    const catalog::MaterializedViewState& view, const partition::Change& change) const {
     const catalog::Container& target = *view.view;
     const auto& docref = change.current.docref;
     Step step;
@@ -214,8 +217,8 @@ Result<ViewKeeper::Step> ViewKeeper::step_of(const catalog::MaterializedViewStat
 }
 
 /// Under which keys the view has an item of this id.
-Result<std::vector<std::string>> ViewKeeper::keys_of(const catalog::Container& view,
-                                                     const std::string& id) const {
+Result<std::vector<std::string>> MaterializedViewKeeper::keys_of(const catalog::Container& view,
+                                                                 const std::string& id) const {
     const json::Member parameter[] = {{"name", json::Value::string("@id")},
                                       {"value", json::Value::string(id)}};
     const json::Value parameters[] = {json::Value::object(parameter)};
@@ -238,7 +241,7 @@ Result<std::vector<std::string>> ViewKeeper::keys_of(const catalog::Container& v
 }
 
 /// All at once: each item has one step, and they do not touch each other's.
-Status ViewKeeper::apply(const catalog::ContainerPtr& view, std::vector<Step> steps) {
+Status MaterializedViewKeeper::apply(const catalog::ContainerPtr& view, std::vector<Step> steps) {
     struct Write {
         std::string epk;
         partition::ItemOperation operation;
@@ -304,7 +307,7 @@ Status ViewKeeper::apply(const catalog::ContainerPtr& view, std::vector<Step> st
     return {};
 }
 
-Status ViewKeeper::keep(const catalog::MaterializedViewState& view, Work& work, bool at_once) {
+Status MaterializedViewKeeper::keep(const catalog::MaterializedViewState& view, Work& work, bool at_once) {
     const int64_t now = engine_.clock().monotonic_us();
     if (work.progress == work.kept) return {};
     const bool news = work.progress.built != work.kept.built;
