@@ -39,7 +39,7 @@ import re, sys
 workload, operations, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 total = next(int(line.split()[-1]) for line in open(path + ".log") if "Collected" in line)
 # Calls and instructions, by the function that is called.
-wanted = ("rest::record_request(", "Recorder::drain(", "Recorder::apply(", "Recorder::observe_sample(", "Insight::apply_sample(")
+wanted = ("Statement::finish(", "Recorder::drain(", "Recorder::apply(", "Recorder::observe_sample(", "Insight::apply_sample(")
 calls, cost = dict.fromkeys(wanted, 0), dict.fromkeys(wanted, 0)
 names, callee, times = {}, "", None
 for line in open(path + ".out"):

@@ -10,6 +10,13 @@
 
 namespace orrery::engine {
 
+/// A text that somebody says to have signed with an account key.
+struct Signature {
+    std::string_view text;
+    std::string_view signature;  ///< base64 of its HMAC-SHA256
+    int64_t signed_at = 0;       ///< wall clock, seconds, as the client says
+};
+
 /// What a resource token allows.
 struct TokenScope {
     catalog::ContainerRid container;

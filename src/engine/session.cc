@@ -41,6 +41,8 @@ bool Session::sign_in_with_key(std::string_view user, std::string_view given) {
 
 Result<bool> Session::use_container(Statement& statement, std::string_view database,
                                     std::string_view container) const {
+    if (principal_.kind == Principal::Kind::kNobody)
+        return engine::authorize(principal_, Access::kContainerRead, {});
     auto found = engine().catalog().find_container(database, container);
     if (principal_.kind == Principal::Kind::kToken &&
         (found == nullptr || !(found->rid == principal_.scope.container)))

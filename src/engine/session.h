@@ -11,6 +11,7 @@
 #include "catalog/catalog.h"
 #include "engine/door.h"
 #include "engine/facts.h"
+#include "engine/items.h"
 #include "engine/operations.h"
 #include "engine/principal.h"
 #include "engine/requests.h"
@@ -35,11 +36,6 @@ public:
 
     // Signing in. Keys stay behind the door: heads bring what was signed, and the signature.
 
-    struct Signature {
-        std::string_view text;       ///< what was signed
-        std::string_view signature;  ///< base64 of its HMAC-SHA256
-        int64_t signed_at = 0;       ///< wall clock, seconds, as the client says
-    };
     /// False: no key of the account has signed this text. An error: one has, but at another time.
     Result<bool> sign_in(const Signature& signature);
     /// A resource token as it was issued.
@@ -107,12 +103,6 @@ public:
 
     // Items. The statement's container is theirs.
 
-    struct ItemRead {
-        std::string epk;  ///< binary, full key
-        std::string id;
-        std::optional<uint64_t> number;  ///< names the item instead of `id`: the number in its rid
-        std::string_view if_none_match;  ///< etag without quotes, "*" or empty
-    };
     using ReadDone = std::function<void(partition::OperationResult&)>;
     /// Answers at once, on the calling thread, what is in memory.
     template <typename Done>
@@ -126,25 +116,6 @@ public:
         read_elsewhere(statement, std::move(request), std::move(done));
     }
 
-    /// Scripts that run with a write, by name.
-    struct Triggers {
-        std::string before;  ///< empty: none
-        std::string after;   ///< empty: none
-        std::string body;    ///< of the request, as sent; for a patch, its operations
-        std::string values;  ///< JSON object: what the scripts may read of the request, by name
-        bool logging = false;
-    };
-    struct ItemWrite {
-        std::string epk;
-        partition::ItemOperation operation;
-        std::optional<uint64_t> number;  ///< names the item instead of `operation.id`
-        std::unique_ptr<Triggers> triggers;
-    };
-    struct WriteAnswer {
-        partition::OperationResult result;
-        std::optional<std::string> body;  ///< what a post-trigger made the answer's body
-        std::string log;                  ///< of the triggers
-    };
     using WriteDone = std::function<void(WriteAnswer&)>;
     void write(const StatementPtr& statement, ItemWrite request, WriteDone done) const;
 
@@ -155,16 +126,6 @@ public:
 
     /// Operations that have nothing to do with each other but the statement. Those on one logical
     /// partition run in their order, those on different ones side by side.
-    struct BulkOperation {
-        std::string epk;
-        partition::ItemOperation operation;
-        std::string partition_key;  ///< as the client wrote it, for the record
-        Status refused;             ///< by the head: it is not tried
-    };
-    struct BulkAnswer {
-        std::vector<partition::OperationResult> results;
-        std::vector<meter::Charge> charges;
-    };
     using BulkDone = std::function<void(BulkAnswer&)>;
     void bulk(const StatementPtr& statement, std::vector<BulkOperation> operations,
               BulkDone done) const;

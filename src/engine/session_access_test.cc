@@ -199,14 +199,14 @@ protected:
                     statement, {epk, "i", std::nullopt, {}},
                     [&](partition::OperationResult& result) { end(result.status); });
             case Operation::kCreateItem: {
-                Session::ItemWrite write;
+                ItemWrite write;
                 write.epk = epk;
                 write.operation.kind = partition::OperationKind::kUpsert;
                 write.operation.body = R"({"id":"i","pk":"k"})";
                 return session.write(statement, std::move(write), end_write);
             }
             case Operation::kWriteItem: {
-                Session::ItemWrite write;
+                ItemWrite write;
                 write.epk = epk;
                 write.operation.kind = partition::OperationKind::kDelete;
                 write.operation.id = "i";
@@ -260,8 +260,6 @@ protected:
             case Operation::kReadMaterializedView:
                 end_page(session.materialized_view(*statement, *container_));
                 return statement->finish({});
-            case Operation::kCount:
-                return FAIL();
             default:
                 return start_metadata(session, *statement, operation, end_page);
         }
@@ -332,13 +330,13 @@ TEST_F(SessionAccessTest, BatchesAskForEachOperation) {
     });
     const auto bulk = std::make_shared<TestStatement>(door_);
     ASSERT_TRUE(*session.use_container(*bulk, "d", "c"));
-    std::vector<Session::BulkOperation> operations(2);
+    std::vector<BulkOperation> operations(2);
     for (auto& operation : operations) operation.epk = epk;
     operations[0].operation.id = "i";
     operations[1].operation.kind = partition::OperationKind::kUpsert;
     operations[1].operation.body = R"({"id":"i","pk":"k"})";
     std::promise<std::pair<bool, bool>> refused;
-    session.bulk(bulk, std::move(operations), [&](Session::BulkAnswer& answer) {
+    session.bulk(bulk, std::move(operations), [&](BulkAnswer& answer) {
         refused.set_value(
             {is_refusal(answer.results[0].status), is_refusal(answer.results[1].status)});
     });

@@ -27,7 +27,7 @@ std::vector<RangeCharge> charges_by_range(std::span<const OperationResult> resul
     std::map<uint32_t, meter::Charge> sums;
     for (size_t i = 0; i < places.size(); ++i) {
         const Status& status = results[i].status;
-        const bool paid = status.ok() || !is_throttled(status.error());
+        const bool paid = status.ok() || !errors::is_rate_limit(status.error().code);
         if (places[i].range != RequestRecord::kNoRange)
             sums[places[i].range] += paid ? places[i].charge : meter::Charge();
     }
@@ -112,7 +112,7 @@ void Session::BulkRun::start() {
         Status status = std::move(one.refused);
         if (status.ok()) status = session.authorize(*statement, one.operation, one.epk);
         if (!status.ok()) {
-            answer.charges[i] = failure_price(status.error());
+            answer.charges[i] = meter::failure(status.error().code);
             answer.results[i].status = std::move(status);
             finish_one();
             continue;

@@ -19,10 +19,11 @@ using partition::OperationResult;
 template <typename Answer, typename Done>
 class Answered final : public Task {
 public:
-    Answered(StatementPtr statement, Answer answer, Done done, void (*deliver)(Answered&))
-        : statement(std::move(statement)),
-          answer(std::move(answer)),
-          done(std::move(done)),
+    Answered(StatementPtr the_statement, Answer the_answer, Done the_completion,
+             void (*deliver)(Answered&))
+        : statement(std::move(the_statement)),
+          answer(std::move(the_answer)),
+          done(std::move(the_completion)),
           deliver_(deliver) {}
     void run() override { deliver_(*this); }
 

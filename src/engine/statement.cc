@@ -6,14 +6,6 @@
 
 namespace orrery::engine {
 
-bool is_throttled(const Error& error) {
-    return errors::is_rate_limit(error.code);
-}
-
-meter::Charge failure_price(const Error& error) {
-    return meter::failure(error.code);
-}
-
 Statement::Statement(const Door& door) : door_(door), started_us_(door.clock().monotonic_us()) {
     terms_.traffic.priority = door.settings().default_priority;
     terms_.strong = costs_twice(door.settings().consistency);
@@ -68,14 +60,14 @@ std::string Statement::explanation(size_t bytes_max) {
 
 void Statement::refuse(const Error& error) {
     outcome_ = {};
-    outcome_.charge = failure_price(error);
+    outcome_.charge = meter::failure(error.code);
     fail(error);
 }
 
 void Statement::fail(const Error& error) {
     ending_ = Ending::kFailed;
     failed_with_ = error.code;
-    outcome_.throttled = is_throttled(error);
+    outcome_.throttled = errors::is_rate_limit(error.code);
 }
 
 void Statement::take(const partition::OperationResult& result, meter::Charge charge,

@@ -19,11 +19,6 @@ namespace orrery::engine {
 
 class Door;
 
-/// The error says that the throughput is used up: nobody pays for it.
-bool is_throttled(const Error& error);
-/// What a refusal costs.
-meter::Charge failure_price(const Error& error);
-
 /// How far a client has read one physical partition; no answer may show it less.
 struct SeenPosition {
     std::string_view range_id;

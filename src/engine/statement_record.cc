@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/errors.h"
 #include "engine/door.h"
 #include "engine/engine.h"
 #include "engine/outcome.h"
@@ -189,7 +190,7 @@ void record_operations(const Ended& ended, const RequestRecord& whole) {
             set_key(inner, key);
             inner.range = place.range;
             inner.range_bytes = bytes_of(*ended.container, place.range);
-            if (result.status.ok() || !is_throttled(result.status.error()))
+            if (result.status.ok() || !errors::is_rate_limit(result.status.error().code))
                 inner.charge = place.charge;
         }
         add_write(inner, result);

@@ -83,7 +83,7 @@ void use(Recorder& recorder, int64_t start) {
 /// Everything that can be asked of it.
 std::string all_of(const Recorder& recorder) {
     std::ostringstream out;
-    for (const uint64_t container : {7, 8}) {
+    for (const uint64_t container : {7U, 8U}) {
         Observation seen;
         seen.key_paths = {"/pk"};
         recorder.describe(container, seen);

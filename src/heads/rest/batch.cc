@@ -10,7 +10,6 @@
 namespace orrery::rest {
 namespace {
 
-using engine::Session;
 using partition::OperationKind;
 
 /// True for a read of a bulk request whose item does not fit into the answer any more. Writes are
@@ -77,7 +76,7 @@ Result<std::string> bulk_epk(const Call& call, const BatchItem& item,
 
 void run_bulk(const CallPtr& call, BatchForm form, std::vector<BatchItem> items,
               const catalog::PartitionRange* served) {
-    std::vector<Session::BulkOperation> operations(items.size());
+    std::vector<engine::BulkOperation> operations(items.size());
     auto minimal = std::make_shared<std::vector<bool>>();
     for (size_t i = 0; i < items.size(); ++i) {
         auto epk = bulk_epk(*call, items[i], served);
@@ -90,7 +89,7 @@ void run_bulk(const CallPtr& call, BatchForm form, std::vector<BatchItem> items,
         minimal->push_back(items[i].minimal);
     }
     call->session.bulk(
-        call, std::move(operations), [call, form, minimal](Session::BulkAnswer& outcome) {
+        call, std::move(operations), [call, form, minimal](engine::BulkAnswer& outcome) {
             Answer answer;
             BatchAnswer body(*call, form);
             for (size_t i = 0; i < outcome.results.size(); ++i) {

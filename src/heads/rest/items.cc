@@ -9,7 +9,6 @@
 namespace orrery::rest {
 namespace {
 
-using engine::Session;
 using partition::ItemOperation;
 using partition::OperationKind;
 using partition::OperationResult;
@@ -49,9 +48,9 @@ void answer_point(const CallPtr& call, OperationResult& result, std::string* bod
 }
 
 /// The triggers that the request names; null: none.
-Result<std::unique_ptr<Session::Triggers>> triggers_of(const Call& call) {
-    if (!names_triggers(call)) return std::unique_ptr<Session::Triggers>();
-    auto triggers = std::make_unique<Session::Triggers>();
+Result<std::unique_ptr<engine::Triggers>> triggers_of(const Call& call) {
+    if (!names_triggers(call)) return std::unique_ptr<engine::Triggers>();
+    auto triggers = std::make_unique<engine::Triggers>();
     TRY(triggers->before, named_trigger(call, HeaderName::kPreTriggerInclude));
     TRY(triggers->after, named_trigger(call, HeaderName::kPostTriggerInclude));
     triggers->body = std::string(call.request().body);
@@ -60,9 +59,9 @@ Result<std::unique_ptr<Session::Triggers>> triggers_of(const Call& call) {
     return triggers;
 }
 
-Status write_item(const CallPtr& call, Session::ItemWrite request) {
+Status write_item(const CallPtr& call, engine::ItemWrite request) {
     TRY(request.triggers, triggers_of(*call));
-    call->session.write(call, std::move(request), [call](Session::WriteAnswer& answer) {
+    call->session.write(call, std::move(request), [call](engine::WriteAnswer& answer) {
         add_script_log(*call, answer.log);
         answer_point(call, answer.result, answer.body ? &*answer.body : nullptr);
     });
@@ -74,7 +73,7 @@ Status write_new(const CallPtr& call) {
     TRY(auto key, point_key(*call));
     TRY_STATUS(check_range_id(*call, key.epk));
     TRY(const bool upsert, call->headers.boolean(HeaderName::kIsUpsert));
-    Session::ItemWrite request;
+    engine::ItemWrite request;
     ItemOperation& operation = request.operation;
     operation.kind = upsert ? OperationKind::kUpsert : OperationKind::kCreate;
     TRY(operation.directive, indexing_directive(call->headers[HeaderName::kIndexingDirective]));
@@ -89,8 +88,8 @@ Status write_new(const CallPtr& call) {
 
 Status read_item(const CallPtr& call, std::string epk, std::optional<uint64_t> number) {
     TRY_STATUS(refuse_triggers(*call));
-    Session::ItemRead request{std::move(epk), call->route.ids[2], number,
-                              unquoted(call->headers[HeaderName::kIfNoneMatch])};
+    engine::ItemRead request{std::move(epk), call->route.ids[2], number,
+                             unquoted(call->headers[HeaderName::kIfNoneMatch])};
     call->session.read(call, std::move(request),
                        [call](OperationResult& result) { answer_point(call, result, nullptr); });
     return {};
@@ -98,7 +97,7 @@ Status read_item(const CallPtr& call, std::string epk, std::optional<uint64_t> n
 
 Status change_item(const CallPtr& call, std::string epk, std::optional<uint64_t> number) {
     const auto method = call->request().method;
-    Session::ItemWrite request;
+    engine::ItemWrite request;
     ItemOperation& operation = request.operation;
     operation.id = call->route.ids[2];
     operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));
