@@ -130,6 +130,8 @@ private:
 size_t count_aggregates(const ast::Expr& e);
 /// The output name of an unaliased SELECT item; empty if it has none.
 std::string_view natural_name(const ast::Expr& e);
+/// The name under which a source of FROM is known; empty if it has none.
+std::string_view source_name(const ast::Source& s);
 
 /// Binds names and compiles; reports every mistake it finds, as the service words it.
 /// `computed`: what the container defines; null: nothing.

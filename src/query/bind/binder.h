@@ -144,7 +144,5 @@ private:
 };
 
 bool contains_subquery(const ast::Expr& e);
-/// The name under which a source of FROM is known; empty if it has none.
-std::string_view source_name(const ast::Source& s);
 
 }  // namespace orrery::query

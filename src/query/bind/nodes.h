@@ -7,6 +7,7 @@
 #include "query/bind/level.h"
 #include "query/functions/functions.h"
 #include "query/functions/like.h"
+#include "query/functions/values.h"
 #include "query/parse/ast.h"
 
 /// The compiled forms of expressions. All are immutable and live in an arena.
@@ -231,8 +232,6 @@ private:
     const Node* high_;
     bool negated_;
 };
-
-class ValueSet;
 
 /// IN. Long lists of constants are looked up in a set (owned by the query).
 class InNode final : public Node {

@@ -180,7 +180,7 @@ std::optional<size_t> LevelRun::group_of_row() {
         hash = keys.size() == 1 ? next : keyed_hash_of_both(hash, next);
     }
     const uint32_t found = groups.positions.find(hash, [&](uint32_t at) {
-        return std::equal(keys.begin(), keys.end(), &groups.keys[at * key_count], same_value);
+        return std::equal(keys.begin(), keys.end(), &groups.keys[at * key_count], json::same_value);
     });
     if (found != HashedPositions::kNone) return found;
     if (!b.keeper.charge(group_bytes(level_))) return std::nullopt;

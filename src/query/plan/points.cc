@@ -176,7 +176,7 @@ std::optional<std::vector<PointCandidate>> point_candidates(
         const auto same = [&](const PointCandidate& other) {
             if (candidate.key.has_value() != other.key.has_value()) return false;
             return !candidate.key || std::equal(candidate.key->begin(), candidate.key->end(),
-                                                other.key->begin(), same_value);
+                                                other.key->begin(), json::same_value);
         };
         const auto [begin, end] = seen.equal_range(pin.id.as_string());
         bool duplicate = false;
