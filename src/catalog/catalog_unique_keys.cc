@@ -41,12 +41,12 @@ Status remove_entries(const PartitionRange& range, uint32_t number, storage::Sto
     std::vector<std::string> gone;
     const auto remove = [&] {
         MetaChange change;
-        change.accompany({.write =
-                              [&](storage::CommitScope& scope) {
-                                  for (const std::string& key : gone)
-                                      scope.remove(storage::Family::kIds, key);
-                              },
-                          .bytes = gone.size() * begin.size()});
+        MetaChange::Companion companion;
+        companion.write = [&](storage::CommitScope& scope) {
+            for (const std::string& key : gone) scope.remove(storage::Family::kIds, key);
+        };
+        companion.bytes = gone.size() * begin.size();
+        change.accompany(std::move(companion));
         const Status status = std::move(change).commit(store);
         gone.clear();
         return status.clone();

@@ -24,7 +24,7 @@ Value replace_id(const Value& item, std::string_view id, Arena& arena) {
     std::vector<Member> members = {{"id", Value::string(id)}};
     for (const Member& member : item.members())
         if (member.name != "id") members.push_back(member);
-    return Value::object(arena.copy(members));
+    return Value::object(arena.copy(std::span<const Member>(members)));
 }
 
 Value at_path(Value value, std::string_view path) {

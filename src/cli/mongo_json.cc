@@ -159,7 +159,7 @@ Result<Value> convert(const Value& value, Arena& arena) {
             // An array keeps its length.
             elements.push_back(converted.is_undefined() ? Value::null() : converted);
         }
-        return Value::array(arena.copy(elements));
+        return Value::array(arena.copy(std::span<const Value>(elements)));
     }
     if (!value.is_object()) return value;
     TRY(const auto special, convert_special(value, arena));
@@ -169,7 +169,7 @@ Result<Value> convert(const Value& value, Arena& arena) {
         TRY(const Value converted, convert(member.value, arena));
         if (!converted.is_undefined()) members.push_back({member.name, converted});
     }
-    return Value::object(arena.copy(members));
+    return Value::object(arena.copy(std::span<const Member>(members)));
 }
 
 Result<Value> id_text(const Value& id, Arena& arena) {
@@ -202,7 +202,7 @@ Result<Value> mongo_id_to_id(const Value& plain, Arena& arena) {
             members.push_back(member);
         }
     }
-    return Value::object(arena.copy(members));
+    return Value::object(arena.copy(std::span<const Member>(members)));
 }
 
 }  // namespace orrery::cli

@@ -2,7 +2,6 @@
 
 // Metadata as requests and answers of the engine have it, for heads.
 
-#include "catalog/autoscale_settings.h"
 #include "catalog/catalog.h"
 #include "catalog/names.h"
 #include "engine/facts.h"

@@ -13,7 +13,6 @@
 #include "engine/statement.h"
 #include "json/document.h"
 #include "json/parse.h"
-#include "json/select.h"
 #include "json/write.h"
 
 namespace orrery::engine {
@@ -94,13 +93,10 @@ void set_name(RequestRecord& record, std::string_view id) {
 /// there before.
 void set_name(RequestRecord& record, const OperationResult& result) {
     if (!record.updated || !result.has_item) return;
-    static const json::Selection kId({{"id"}});
     const auto document = json::decode_document(*result.item.document);
     if (!document.ok()) return;
     json::Arena arena;
-    const auto found = json::parse_selected(document->text, kId, arena);
-    if (found.ok() && found->member("id").is_string())
-        set_name(record, found->member("id").as_string());
+    if (const auto id = document->id(arena); id.ok()) set_name(record, *id);
 }
 
 /// The item of an upsert that came too late.
