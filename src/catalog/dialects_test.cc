@@ -72,10 +72,15 @@ TEST_F(DialectTest, EachSeesItsOwn) {
 }
 
 TEST_F(DialectTest, NamesAreTakenForAll) {
-    EXPECT_EQ(ended(account_->create_container("d", container_of("mongo", Dialect::kNosql))),
-              Ended::kConflict);
-    EXPECT_EQ(ended(account_->create_container("d", container_of("sql", Dialect::kTable))),
-              Ended::kConflict);
+    const auto again = account_->create_container("d", container_of("sql", Dialect::kNosql));
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.error().code, Code::kConflict);
+    for (const auto& [id, dialect] :
+         {std::pair{"mongo", Dialect::kNosql}, std::pair{"sql", Dialect::kTable}}) {
+        const auto taken = account_->create_container("d", container_of(id, dialect));
+        ASSERT_FALSE(taken.ok());
+        EXPECT_EQ(taken.error().code, Code::kSchemaExists);
+    }
 }
 
 TEST_F(DialectTest, PermissionsAreForNosqlContainers) {
@@ -85,8 +90,8 @@ TEST_F(DialectTest, PermissionsAreForNosqlContainers) {
             "d", "u", {"p" + container, PermissionMode::kAll, "dbs/d/colls/" + container, ""},
             Catalog::Upsert::kNo));
     };
-    EXPECT_EQ(permission("sql"), "ok");
-    EXPECT_EQ(permission("mongo"), "404");
+    EXPECT_EQ(permission("sql"), Ended::kOk);
+    EXPECT_EQ(permission("mongo"), Ended::kNotFound);
 }
 
 TEST_F(DialectTest, SchemasCanBeReplaced) {

@@ -142,7 +142,7 @@ TEST_F(UserTest, PermissionBodies) {
     EXPECT_EQ(create(R"({"id":"p","permissionMode":"All","resource":5})"), Ended::kBadRequest);
     EXPECT_EQ(
         create(R"({"id":"p","permissionMode":"All","resource":"dbs/d/colls/c","expires":60})"),
-        "400");
+        Ended::kBadRequest);
     EXPECT_EQ(ended(rest::by_body::create_user(
                   *account_.catalog, "d", account_.parse(R"({"id":"w","name":"x"})"), Upsert::kNo)),
               Ended::kBadRequest);

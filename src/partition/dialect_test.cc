@@ -21,7 +21,7 @@ ContainerSettings settings_of(Dialect dialect, bool checks_unique = false) {
     ContainerSettings settings = default_settings();
     settings.indexing = index::with_dialect(settings.indexing, dialect);
     settings.default_ttl = -1;
-    if (checks_unique) settings.unique_keys = {{{"u"}}};
+    if (checks_unique) settings.unique_keys = {{0, {{"u"}}}};
     return settings;
 }
 std::string id_of(const Value& value, Dialect dialect = Dialect::kMongo) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "json/document.h"
 #include "json/parse.h"
 #include "json/write.h"
 
@@ -36,7 +37,9 @@ protected:
         if (!compiled.ok()) return compiled.error().message;
         std::vector<json::Value> values;
         const size_t wanted[] = {0};
-        EXPECT_TRUE((*compiled)->evaluate(item, wanted, arena_, values).ok());
+        const std::string stored = json::encode_document({}, item);
+        const json::Document document = json::decode_document(stored).value();
+        EXPECT_TRUE((*compiled)->evaluate(document, wanted, arena_, values).ok());
         return values[0].is_undefined() ? "undefined" : json::to_text(values[0]);
     }
 
