@@ -264,10 +264,10 @@ TEST(PartitionKeeper, RedistributionAboveWhatAPartitionServes) {
     const auto redistribute = [&](std::string_view targets) {
         const std::string body =
             R"({"targetPhysicalPartitionThroughputInfo":)" + std::string(targets) + "}";
-        const auto container = test.catalog().find_container("d", "c");
-        const auto wanted = rest::read_redistribution(parsed(body), *container->ranges);
+        const auto now = test.catalog().find_container("d", "c");
+        const auto wanted = rest::read_redistribution(parsed(body), *now->ranges);
         ASSERT_TRUE(wanted.ok()) << wanted.error().message;
-        const auto moved = test.catalog().redistribute(*container, *wanted);
+        const auto moved = test.catalog().redistribute(*now, *wanted);
         ASSERT_TRUE(moved.ok()) << moved.error().message;
         ASSERT_TRUE(
             engine.partitions().split_overloaded(*test.catalog().find_container("d", "c")).ok());
