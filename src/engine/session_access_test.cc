@@ -107,11 +107,12 @@ protected:
         test_.create_database("d");
         container_ = test_.create_container("d", kDefinition);
         test_.create_container("d", R"({"id":"other","partitionKey":{"paths":["/pk"]}})");
-        json::Arena arena;
+        catalog::NewScript procedure;
+        procedure.id = "p";
+        procedure.body = "function(){}";
         EXPECT_TRUE(test_.catalog()
                         .create_script(container_->rid, catalog::ChildType::kProcedure,
-                                       *json::parse(R"({"id":"p","body":"function(){}"})", arena),
-                                       catalog::Catalog::Upsert::kNo)
+                                       std::move(procedure), catalog::Catalog::Upsert::kNo)
                         .ok());
     }
 

@@ -250,7 +250,9 @@ TEST(SplitTokens, ASwitchStopsNoLoop) {
         return engine.query(*container, request);
     });
     move->abandon();
-    if (state == std::future_status::ready) EXPECT_FALSE(asked.get().has_value());
+    if (state == std::future_status::ready) {
+        EXPECT_FALSE(asked.get().has_value());
+    }
     EXPECT_TRUE(waiting.get().ok());
     EXPECT_TRUE(light().has_value());
 
