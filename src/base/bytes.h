@@ -44,7 +44,8 @@ inline uint32_t load_u32_le(const char* in) {
     return v;
 }
 
-/// Whether two texts of one length are the same. Short ones, such as names, without a call.
+/// True if two texts of one length are equal. Short texts, such as names, are compared without a
+/// call.
 inline bool same_bytes(const char* a, const char* b, size_t size) {
     if (size > 16) return std::memcmp(a, b, size) == 0;
     if (size >= 8)

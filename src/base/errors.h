@@ -85,7 +85,7 @@ Error write_conflict();
 Error request_rate_too_large(int64_t retry_after_ms);
 Error request_timeout(std::string message);
 Error service_unavailable(std::string message);
-/// The write may have been carried out or not; nobody who knows can be asked.
+/// The write may or may not have been carried out; there is no way to find out.
 Error outcome_unknown();
 Error internal(std::string message);
 /// The store is read-only after a full or damaged disk; `why` says what happened and what to do.

@@ -11,8 +11,7 @@
 namespace orrery {
 namespace {
 
-/// Up to here, comparing the part at every place where its first and its last byte fit is good
-/// enough.
+/// Parts up to this length are compared at every place where their first and last byte fit.
 constexpr size_t kShortPartBytes = 32;
 
 size_t find_portable(std::string_view text, std::string_view part, size_t from) {

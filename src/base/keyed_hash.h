@@ -33,7 +33,7 @@ inline uint64_t mixed(uint64_t h) {
 inline uint64_t hash_words(uint64_t a, uint64_t b, uint64_t c) {
     const HashFactors& f = hash_factors();
     const unsigned __int128 sum = f.word[0] * a + f.word[1] * b + f.word[2] * c + f.added;
-    // The sum of hashes of different words would follow the sum of the words; mixed, it does not.
+    // Mixing is needed: without it the sum of hashes would depend on the sum of the words alone.
     return mixed(static_cast<uint64_t>(sum >> 64));
 }
 uint64_t hash_long(std::string_view bytes, uint64_t domain);
@@ -76,7 +76,7 @@ struct KeyedHash {
     size_t operator()(std::string_view bytes) const { return keyed_hash(bytes); }
 };
 
-/// For tables by what is such a hash already.
+/// For tables whose keys are such hashes already.
 struct HashedAlready {
     size_t operator()(uint64_t hash) const { return hash; }
 };

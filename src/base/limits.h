@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// Every limit of the service model, in one place. Each has tests at and above it.
+/// Every limit of the protocol, in one place (docs/protocol.md). Each has tests at and above it.
 namespace orrery::limits {
 
 inline constexpr uint64_t kItemBytesMax = 2 * 1024 * 1024;

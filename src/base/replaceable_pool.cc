@@ -73,7 +73,7 @@ void ReplaceablePool::give_up(Seat& seat) {
         CHECK(!seat.given_up && !seat.ended);
         seat.given_up = true;
         ++given_up_;
-        // Its share of the processor goes to whoever else wants it.
+        // The stuck thread gives its share of the processor to others.
         (void)setpriority(PRIO_PROCESS, static_cast<id_t>(seat.id), kLowestPriority);
         if (!stopping_) {
             try {
@@ -101,7 +101,7 @@ void ReplaceablePool::stop() {
                            [](const Seat& seat) { return seat.ended || seat.given_up; });
     });
     reap(lock);
-    // What the threads that were given up would have run.
+    // Runs what the given-up threads would have run.
     std::deque<std::function<void()>> left;
     left.swap(queue_);
     lock.unlock();
@@ -115,7 +115,7 @@ void ReplaceablePool::reap(std::unique_lock<std::mutex>& lock) {
         seat = next;
     }
     if (ended.empty()) return;
-    // A thread that has ended still destroys what is its own.
+    // A thread that has ended still destroys its own objects.
     lock.unlock();
     for (Seat& seat : ended) seat.thread.join();
     lock.lock();
@@ -139,7 +139,7 @@ void ReplaceablePool::run(Seat& seat) {
         break;
     }
     seat.ended = true;
-    // With the mutex held: whoever waits may destroy the pool at once.
+    // Notify with the mutex held: the waiter may destroy the pool at once.
     changed_.notify_all();
 }
 

@@ -10,9 +10,9 @@
 
 namespace orrery {
 
-/// Threads for tasks of which one may get stuck where nothing can end it. Its thread is given up
-/// then: another takes its place, it gets the lowest priority, and should its task return after
-/// all, it ends. Internally locked. Tasks run in submission order, each on any thread.
+/// Threads for tasks that may get stuck where nothing can end them. The thread of a stuck task is
+/// given up: another thread takes its place, it gets the lowest priority, and it ends if its task
+/// returns after all. Internally locked. Tasks run in submission order, each on any thread.
 class ReplaceablePool {
 public:
     ReplaceablePool(std::string name, size_t thread_count);

@@ -8,7 +8,7 @@ namespace orrery::errors {
 namespace {
 
 constexpr double kNumberMax = 65535;
-/// They come back after seconds or minutes; asking costs little.
+/// Stuck scripts return after seconds or minutes, so clients may try again soon.
 constexpr int64_t kStuckRetryMs = 1000;
 
 Error limited(Code code, uint64_t limit, std::string message) {

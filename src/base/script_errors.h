@@ -24,7 +24,7 @@ Error trigger_runs_after(std::string_view name);
 Error too_many_scripts(std::string_view what, uint32_t limit);
 /// More scripts wait for a thread than may.
 Error scripts_busy();
-/// As many scripts as may be are stuck where nothing can end them.
+/// The limit of stuck scripts, which nothing can end, is reached.
 Error scripts_stuck(uint64_t limit);
 
 }  // namespace orrery::errors

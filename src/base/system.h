@@ -9,8 +9,8 @@ namespace orrery {
 /// The text of an errno.
 std::string errno_text(int code);
 
-/// A variable of the environment; nullopt when it is not set. Nothing here changes the environment,
-/// which is what makes reading it safe.
+/// A variable of the environment; nullopt when it is not set. Reading is safe because nothing here
+/// changes the environment.
 std::optional<std::string> environment_variable(const char* name);
 
 }  // namespace orrery

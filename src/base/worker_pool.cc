@@ -21,7 +21,7 @@ void set_thread_name(const std::string& name) {
 
 WorkerPool::WorkerPool(std::string name, size_t thread_count) {
     CHECK(thread_count > 0);
-    // The number stays legible.
+    // Keep the number when the name is cut.
     name = name.substr(0, kThreadNameBytesMax - kThreadNumberBytes);
     threads_.reserve(thread_count);
     for (size_t i = 0; i < thread_count; ++i) {

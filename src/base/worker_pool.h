@@ -23,8 +23,8 @@ public:
     /// The calling thread is one of the pool's.
     bool is_here() const;
     /// Runs what is queued, then ends the threads. A task posted afterwards (a commit that ends
-    /// late may want to go on) is destroyed without running: whoever waits learns it from what it
-    /// captured.
+    /// late may want to go on) is destroyed without running: a caller that waits learns that from
+    /// the task's captures.
     void stop();
 
 private:

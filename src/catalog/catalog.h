@@ -117,7 +117,7 @@ public:
     /// again and again. Own thread.
     virtual Result<ContainerPtr> change_ranges(const RangeChange& change,
                                                RangeProgress& progress) = 0;
-    /// What would come of it; the same refusals.
+    /// The ranges that the change would make; refuses like the change itself.
     virtual Result<std::vector<RangeForecast>> forecast(const RangeChange& change) const = 0;
     virtual const RangeLimits& range_limits() const = 0;
     /// Keeps a request over restarts. It ends with the switch of the change that names it, or here.
@@ -128,7 +128,8 @@ public:
     /// Forgets what a crash left of splits and merges. After Store::start(); own thread.
     virtual Status clean_up() = 0;
 
-    // Materialized views. Whoever fills them reads the sources' logs and keeps its place here.
+    // Materialized views. The thread that fills them reads the sources' logs and keeps its
+    // positions here.
     virtual std::vector<MaterializedViewState> materialized_views() const = 0;
     /// From here on the log's records up to these positions may go. Own thread.
     virtual Status save_materialized_view_progress(const ContainerRid& view,
@@ -140,14 +141,14 @@ public:
     virtual Result<bool> carry_out_index_changes() = 0;
     /// True while the container that is next uses its throughput itself: changes take leftovers.
     virtual bool index_changes_must_wait() const = 0;
-    /// Something waits for this container's change: it comes first, and does not wait for
-    /// leftovers. One container at a time; an empty rid: none.
+    /// A split waits for this container's index change: do it first, without waiting for leftovers.
+    /// One container at a time; an empty rid: none.
     virtual void hurry_index_change(const ContainerRid& container) = 0;
     /// Called when there is something to do; must be brief and not call the catalog. Null: nobody.
     virtual void on_index_change(std::function<void()> wake) = 0;
     /// 0 to 100; 100 when no change is being carried out.
     virtual int index_progress(const Container& container) const = 0;
-    /// Somebody sorts by this path: from now on, items that lack it get an entry too. Ready when
+    /// A query sorts by this path: from now on, items that lack it get an entry too. Ready when
     /// ContainerSettings::undefined_usable() says so. A bad request for paths that are not indexed,
     /// or when the container has too many. Worker thread.
     virtual Status request_sorted_path(const Container& container,

@@ -1,4 +1,4 @@
-// From offers to the budgets of physical partitions (service model §4).
+// From offers to the budgets of physical partitions (docs/throughput.md).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -40,7 +40,7 @@ Result<EncryptionKeyPtr> CatalogImpl::create_encryption_key(std::string_view dat
     if (parent->encryption_keys.size() >= limits::kEncryptionKeysMax)
         return errors::forbidden(fmt::format("A database holds at most {} client encryption keys.",
                                              limits::kEncryptionKeysMax));
-    // None is ever deleted but with its database: how many there are is the next number.
+    // Keys are deleted only with their database, so their count is the next number.
     record.rid = {parent->record.rid, parent->encryption_keys.size() + 1};
     record.version = new_version();
     MetaChange change;

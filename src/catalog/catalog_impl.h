@@ -158,7 +158,7 @@ private:
                                          ContainerDefinitionPtr definition,
                                          partition::ContainerSettings settings,
                                          const std::vector<records::Partition>& partitions);
-    /// Of a definition that somebody asks for: a bad request unless it is valid.
+    /// Checks a requested definition: a bad request unless it is valid.
     Result<partition::ContainerSettings> new_settings(const ContainerDefinition& definition) const;
     /// Gives the container new settings (and `record`, without their part of it): durable, in force
     /// in the partitions at one place of the commit order, and known to the catalog.

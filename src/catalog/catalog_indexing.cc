@@ -23,7 +23,7 @@ constexpr size_t kUnsavedItemsMax = 200'000;
 }  // namespace
 
 /// Items may have entries of the policy in force so far, and of those before it whose change is not
-/// carried out. A policy that comes back is not a previous one.
+/// carried out. A policy that becomes the present one again is not a previous one.
 Status CatalogImpl::begin_index_change(const Container& before,
                                        partition::ContainerSettings& settings) const {
     settings.previous = before.settings->previous;
@@ -121,7 +121,7 @@ bool CatalogImpl::index_changes_must_wait() const {
     return must_wait;
 }
 
-/// A step takes a quarter of a second's throughput, of the half that must be left over. What is in
+/// A step takes a quarter of a second's throughput, of the half that must be left over. A change in
 /// a hurry is paid afterwards, little by little.
 void CatalogImpl::pay_index_fill(const Container& container, const PartitionRange& range,
                                  uint64_t terms) {

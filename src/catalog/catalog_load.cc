@@ -265,8 +265,8 @@ Status CatalogImpl::load_offers(Loaded& loaded) {
     return {};
 }
 
-/// Targets of splits and merges that did not come to their switch are dead from now on. The next
-/// change of the catalog says so for good.
+/// Targets of splits and merges that never switched are dead from now on. The next change of the
+/// catalog says so for good.
 void CatalogImpl::roll_back_moves(const Loaded& loaded) {
     for (const records::Move& move : loaded.moves) {
         abandoned_.push_back(records::key(move));
@@ -277,8 +277,8 @@ void CatalogImpl::roll_back_moves(const Loaded& loaded) {
     }
 }
 
-/// Brings derived state up to date after a crash. Partitions of containers that are gone, written
-/// by a request that outlived them, need nothing: the next change retires them.
+/// Brings derived state up to date after a crash. Partitions of deleted containers that a late
+/// request wrote to need no replay: the next change retires them.
 Status CatalogImpl::replay() {
     const std::vector<storage::ReplayNeed> needs = deps_.store.replay_needs();
     if (needs.empty()) return {};

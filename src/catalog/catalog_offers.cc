@@ -95,9 +95,10 @@ Result<OfferPtr> CatalogImpl::replace_offer(std::string_view rid, const OfferCha
     const int64_t minimum = wanted.autoscale_max
                                 ? minimum_autoscale(before.highest_ever, gb, shared)
                                 : minimum_manual(before.highest_ever, gb, shared);
-    // A value that stays as it is needs no room below it.
+    // An unchanged value is allowed even below the minimum.
     if (value < minimum && value != before.value()) return below_minimum(value, minimum);
-    // Down to what the partitions give is always possible; two splits at once are not.
+    // Lowering to what the partitions give is always possible. A second raise while splits are
+    // pending is not.
     const int64_t ranges = ranges_of(before);
     const bool pending = ranges < partitions_wanted(before, deps_.throughput);
     if (pending && value > ranges * deps_.throughput.partition_ru_max && value != before.value())

@@ -20,8 +20,8 @@ constexpr uint64_t kFollowRecordsMax = 2000;
 constexpr int kCatchUpRoundsMax = 50;
 /// With so few left, writers are made to wait for the rest.
 constexpr uint64_t kTailRecordsMax = 50;
-/// Writers who are faster than they are followed are held back, and those who are as fast after so
-/// many rounds: to so many records ahead, and then fewer and fewer.
+/// Writers who are faster than the copy are held back, and after this many rounds also those who
+/// are as fast. They may be this many records ahead, then fewer and fewer.
 constexpr int kFreeRounds = 10;
 constexpr uint64_t kPaceRecords = 400;
 /// A change of the container's settings in the middle makes it begin again.
@@ -182,7 +182,7 @@ Result<ContainerPtr> CatalogImpl::find_by_rid(const ContainerRid& rid) const {
 
 /// From here on the targets' numbers are used up, and a start after a crash knows them as dead.
 Result<CatalogImpl::RangeMove> CatalogImpl::reserve_ranges(const RangeChange& change) {
-    // Finding the place may take a while; nobody else should wait for that.
+    // Finding the split point may take a while, so do it without the lock.
     RangeMove move;
     TRY(move.container, find_by_rid(change.container));
     TRY(const std::vector<RangeForecast> forecasts, plan_ranges(*move.container, change));
@@ -286,7 +286,7 @@ Status CatalogImpl::carry_out(RangeMove& move, RangeProgress& progress) {
     return {};
 }
 
-/// Follows writers until they are but a little ahead, and closes the sources to them there.
+/// Catches up until the writers are only a little ahead, then closes the sources.
 Status CatalogImpl::close_sources(partition::PartitionMove& moving, const RangeProgress& progress) {
     uint64_t pace = kPaceRecords;
     uint64_t before = std::numeric_limits<uint64_t>::max();
@@ -336,7 +336,7 @@ Status CatalogImpl::switch_ranges(RangeMove& move, partition::PartitionMove& mov
         PartitionRange range;
         range.weight = target.weight;
         range.since = map->version;
-        // What the sources have used up is not given back.
+        // Throughput that the sources have used stays used.
         range.budget->inherit(*move.sources.front()->budget);
         range.budget->owe({owed / static_cast<int64_t>(move.targets.size())});
         range.number = target.number;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-/// `_rid`s: the binary resource ids that SDKs decode (protocol dossier §8).
+/// `_rid`s: the binary resource ids that SDKs decode (docs/protocol.md, "Resource ids").
 namespace orrery::catalog {
 
 /// Types of a container's children, as the high nibble of the last rid byte.

@@ -7,7 +7,7 @@
 #include "catalog/requests.h"
 #include "catalog/resources.h"
 
-/// Rules of provisioned throughput (service model §4 and §6). Pure functions.
+/// Rules of provisioned throughput (docs/throughput.md). Pure functions.
 namespace orrery::catalog {
 
 /// How the account runs its throughput.

@@ -42,7 +42,7 @@ std::string sign(std::string_view key, std::string_view text) {
     return base64_encode({reinterpret_cast<const char*>(out), size});
 }
 
-/// What a second attempt may help against, the range being the same.
+/// Errors for which a second attempt at the same range may help.
 bool passes_by_itself(const HttpAnswer& answer) {
     if (answer.status == 429 || answer.status == 449 || answer.status == 503 ||
         answer.status == 408)
@@ -162,7 +162,7 @@ Result<HttpAnswer> AccountClient::send(const Request& request, bool* lost_before
             *lost_before = true;
         int64_t pause_ms = answer.ok() ? answer->retry_after_ms() : 0;
         if (pause_ms <= 0) {
-            // Spread, so that connections which failed together do not come back together.
+            // Add randomness, so that connections that failed together do not retry together.
             pause_ms = backoff_ms / 2 +
                        static_cast<int64_t>(random_u64() % static_cast<uint64_t>(backoff_ms));
             backoff_ms = std::min(backoff_ms * 2, kBackoffMaxMs);

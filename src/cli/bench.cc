@@ -95,7 +95,7 @@ Status Bench::prepare() {
 Status Bench::load() {
     if (options_.workload == "create") return {};
     AccountClient probe(account_);
-    // The last item is written last: with it, all are there.
+    // The last item is written last, so its presence shows that all are there.
     const std::string last = item_id(options_.items - 1);
     TRY(const auto there,
         probe.send({.resource = item_resource(options_.container.database,
@@ -196,7 +196,7 @@ void Bench::measure(size_t thread, Seen& seen) {
          .item_count = options_.items,
          .zipfian = !options_.uniform,
          .seed = thread + 1,
-         // Creates of this run meet none of an earlier one.
+         // The ids of this run differ from those of an earlier one.
          .first_created = static_cast<uint64_t>(clock_.wall_seconds()) * kThreadKeys * 1000 +
                           thread * kThreadKeys});
     std::string body;

@@ -359,7 +359,7 @@ void Commands::add_to(CLI::App& app) {
 }
 
 std::function<int()> Commands::chosen() const {
-    // What is returned outlives the command line's description: it must not look at it.
+    // The returned function outlives the description of the command line and must not use it.
     const auto state = state_;
     if (state->shell->parsed()) return [state] { return state->run_shell_command(); };
     if (state->import->parsed()) {

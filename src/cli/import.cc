@@ -266,7 +266,7 @@ bool Import::write(AccountClient& client, const detail::ImportPipeline::Task& ta
     const Error error = answer_error(*answer);
     const std::string message =
         fmt::format("Line {}, item '{}': {}", task.record.line, item->id, error.message);
-    // What is wrong with this item alone can be put aside; the rest would fail for every item.
+    // Errors of this item alone can be set aside; other errors would hit every item.
     if (answer->status == 400 || answer->status == 413 ||
         (answer->status == 403 && answer->sub_status() == 1014))
         return reject(task, message);

@@ -247,7 +247,7 @@ bool Source::refill() {
     at_ = 0;
     buffer_.resize(kReadBytes);
     ssize_t n = 0;
-    // A pipe or a terminal may stay silent for ever; a signal reaches another thread.
+    // A pipe or terminal may be silent for ever, and a signal may reach another thread.
     while (!is_file_) {
         pollfd entry{fd_, POLLIN, 0};
         if (::poll(&entry, 1, kLookMs) > 0) break;

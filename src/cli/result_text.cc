@@ -55,7 +55,7 @@ std::string cell_text(const json::Value& value) {
     return value.is_string() ? std::string(value.as_string()) : json::to_text(value);
 }
 
-/// Rows as objects: a row that is none has one column.
+/// Rows as objects: a row that is no object has one column.
 json::Value member_of(const json::Value& row, std::string_view column) {
     if (row.is_object()) return row.member(column);
     return column == "value" ? row : json::Value();

@@ -87,7 +87,7 @@ void join_neighbours(std::vector<Part>& parts) {
 }
 
 meter::Charge price_of(const partition::Change& change, const meter::Pricing& by) {
-    // A delete counts as the version that it took away.
+    // A delete is priced as the version that it removed.
     const auto& item = change.current.document != nullptr ? change.current : change.previous;
     if (item.document == nullptr) return meter::point_read(0, by);
     const auto document = json::decode_document(*item.document);
@@ -124,7 +124,7 @@ Result<ChangeFeedAnswer> Engine::read_changes(const catalog::Container& given,
 
 Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(
     const catalog::Container& container, const ChangeFeedRequest& request) const {
-    // Positions name the ranges they hold for themselves.
+    // A position names its own range.
     const uint64_t scope = scope_hash(container, {}, "changes", "");
     TRY(const auto start, change_feed_start(container, request, scope));
     std::vector<Part> parts = parts_of(container, start);
@@ -152,7 +152,7 @@ Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(
         Part& part = parts[read];
         if (const Status admitted = admit(*part.range, request.terms); !admitted.ok()) {
             if (read == 0) return admitted.error();
-            break;  // what the others gave is answered; this one is first next time
+            break;  // answer what the others gave; this one is first next time
         }
         answer.touched = {part.range->id, part.up_to};
         partition::ChangesRequest page_request;
@@ -197,7 +197,7 @@ Result<std::optional<ChangeFeedAnswer>> Engine::read_changes_of(
         for (const Part& part : parts) ranges.push_back(part.range);
         settle_feed(answer, ranges, request.terms, by);
     }
-    // What was read comes last next time, so that no range waits for another one's end.
+    // Ranges that were read go to the end, so that no range waits for another.
     std::rotate(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(read), parts.end());
     if (parts.size() == 1) {
         answer.position = std::to_string(parts[0].position.after);

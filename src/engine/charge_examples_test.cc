@@ -1,4 +1,4 @@
-// The worked examples of the service model (§3.5), each through the whole engine.
+// The worked examples of docs/request-units.md, each through the whole engine.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -13,7 +13,8 @@
 namespace orrery::engine {
 namespace {
 
-/// Nothing was tried: each operation is told the same, the request costs what a refusal costs.
+/// The answer of a request that was refused: each operation gets the same error, and the request
+/// costs what the refusal costs.
 TransactionAnswer refused(const Error& error, size_t operations,
                           const catalog::PartitionRange& range) {
     TransactionAnswer answer;
@@ -235,7 +236,7 @@ void Engine::settle_feed(FeedLike& answer,
         answer.charge = meter::strong_read(answer.charge, by);
         for (RangeCharge& part : answer.range_charges) part.charge += part.charge;
     }
-    // What the least of a page adds is the last partition's.
+    // The last partition pays what the minimum of a page adds.
     if (!answer.range_charges.empty())
         answer.range_charges.back().charge.units +=
             answer.charge.units - (terms.strong ? 2 : 1) * items.units;
@@ -279,7 +280,7 @@ Result<FeedAnswer> Engine::read_feed(const catalog::Container& given,
             if (end < std::string_view(resume).substr(0, end.size())) continue;
         }
         if (const Status admitted = admit(*range, request.terms); !admitted.ok()) {
-            // What other partitions gave is answered; the rest is for the next page.
+            // Answer what the other partitions gave; the rest is for the next page.
             if (answer.items.empty()) return admitted.error();
             answer.continuation = continue_after(std::string(answer.items.back().docref.bytes()));
             break;
@@ -331,7 +332,7 @@ Result<storage::Count> Engine::totals(const catalog::Container& container) const
         if (range.partition->has_moved()) {
             const auto current =
                 deps_.catalog.find_container(container.database->rid.text(), container.rid_text);
-            // Just being switched, or deleted: what there was is good enough.
+            // The container is being switched or deleted: the old totals are good enough.
             if (current != nullptr && current->ranges != container.ranges) return totals(*current);
         }
         TRY(const auto count, range.partition->totals(*view));

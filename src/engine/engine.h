@@ -78,7 +78,7 @@ public:
     void execute(const catalog::ContainerPtr& container, partition::Transaction transaction,
                  const RequestTerms& terms, TransactionAnswered done) const;
 
-    // Everything that works on a partition asks before and pays afterwards.
+    // All work on a partition is admitted before and paid afterwards.
 
     /// A rate limit when the physical partition's throughput is used up; nothing may be changed
     /// then.
@@ -165,7 +165,7 @@ private:
     template <typename FeedLike>
     void settle_feed(FeedLike& answer, const std::vector<const catalog::PartitionRange*>& ranges,
                      const RequestTerms& terms, const meter::Pricing& by) const;
-    /// Nothing: a range has moved since the container was looked up.
+    /// nullopt: a range has moved since the container was looked up.
     Result<std::optional<ChangeFeedAnswer>> read_changes_of(const catalog::Container& container,
                                                             const ChangeFeedRequest& request) const;
     Result<std::vector<ChangeFeedPosition>> change_feed_start(const catalog::Container& container,

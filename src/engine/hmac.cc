@@ -1,5 +1,5 @@
 // The one-shot SHA-256 states are marked deprecated in favour of EVP contexts, whose set-up costs
-// more than the whole signature of a request (docs/decisions.md).
+// more than the whole signature of a request (docs/decisions.md, T2).
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "engine/hmac.h"
 

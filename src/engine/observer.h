@@ -64,7 +64,7 @@ struct RequestRecord {
     uint16_t ranges = 0;     ///< physical partitions that a query visited
 
     OperationClass operation = OperationClass::kMetadata;
-    /// Only what one physical partition had of the charge: not counted as a request again.
+    /// One physical partition's part of the charge. It is not counted as another request.
     bool part = false;
     /// One operation of a batch: no request of its own. In bulk it has its key, range and charge,
     /// which are part of the request's.
@@ -107,14 +107,14 @@ struct RequestSample {
     partition::ContainerSettingsPtr settings;
 };
 
-/// Is told of every request. Any thread; must not block.
+/// Called for every request, on any thread. It must not block.
 class RequestObserver {
 public:
     virtual ~RequestObserver() = default;
     virtual void observe(const RequestRecord& record) = 0;
     /// Stands for a query without its constants; 0: queries are not told apart.
     virtual uint64_t query_hash(const std::shared_ptr<const query::CompiledQuery>&) { return 0; }
-    /// Whether it wants to look at this request more closely. To be asked once, before observe().
+    /// True if it wants a sample of this request. Ask once, before observe().
     virtual bool wants_sample(const RequestRecord&) { return false; }
     virtual void observe_sample(RequestSample) {}
 };

@@ -6,7 +6,7 @@ namespace orrery::engine {
 namespace {
 
 constexpr size_t kEntriesMax = 32;
-/// Of all passes here; one that has more by itself is here alone.
+/// Bytes of all parked passes together. A pass that alone has more is the only one kept.
 constexpr size_t kBytesMax = size_t{256} << 20;
 constexpr int64_t kKeepUs = 30'000'000;
 

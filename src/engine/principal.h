@@ -10,7 +10,7 @@
 
 namespace orrery::engine {
 
-/// A text that somebody says to have signed with an account key.
+/// A text that a client claims to have signed with an account key.
 struct Signature {
     std::string_view text;
     std::string_view signature;  ///< base64 of its HMAC-SHA256

@@ -27,10 +27,10 @@ struct BoundQuery {
     std::shared_ptr<const catalog::RangeMap> ranges;
 };
 
-/// Takes `range`, what a request that goes on asks for, to what its next page is about. Ranges
-/// split and merge between pages: both halves of a split are given the token of their parent, and a
-/// merged range those of all of its. Rows that only the whole of the former range can count go on
-/// in the request that has its beginning; false: this is one of the others, and has none.
+/// Narrows `range`, which a continued request asks for, to what its next page covers. Ranges split
+/// and merge between pages: both halves of a split get the token of their parent, and a merged
+/// range gets the tokens of all its parents. Rows that only the whole former range can count go to
+/// the request that has its beginning. False: this is another request, and it has no rows.
 Result<bool> go_on(const ContinuationTokens::QueryToken& token, const QueryRequest& request,
                    partition::EpkRange& range) {
     const partition::EpkRange before = token.range;
@@ -46,8 +46,8 @@ Result<bool> go_on(const ContinuationTokens::QueryToken& token, const QueryReque
     return true;
 }
 
-/// Fills in the charge, and what each partition gets of it: its own work, and of the bytes, which
-/// are counted for the page, a part like its part of the items that were loaded.
+/// Fills in the charge and each partition's part of it. A partition pays its own work. The bytes,
+/// which are counted for the whole page, are shared in proportion to the loaded items.
 void set_price(QueryAnswer& answer, const std::vector<const catalog::PartitionRange*>& ranges,
                const RequestTerms& terms, const meter::Pricing& by) {
     const query::PageAnswer& page = answer.page;
@@ -105,8 +105,7 @@ std::vector<const catalog::PartitionRange*> ranges_of_query(const catalog::Conta
                                                             const query::Parameters& parameters,
                                                             const partition::EpkRange& range) {
     auto ranges = container.ranges->overlapping(range);
-    // Headers that have no key in common leave nothing to read; somebody is asked and paid all the
-    // same.
+    // Headers without a common key leave nothing to read. One partition is still asked and paid.
     if (ranges.empty()) ranges.push_back(&container.ranges->ranges.front());
     if (ranges.size() == 1) return ranges;
     const auto keys = query::key_ranges(compiled, parameters, container.settings->key);
@@ -126,7 +125,7 @@ std::vector<const catalog::PartitionRange*> ranges_of_query(const catalog::Conta
 bool is_keyed(const catalog::Container& container, const query::CompiledQuery& compiled,
               const query::Parameters& parameters, const QueryRequest& request) {
     if (request.full_epk) return true;
-    // A range that the client took from the container's map is no key.
+    // A range from the container's map is not a key.
     if (!request.over_container && container.ranges->overlapping(request.range).size() == 1 &&
         container.ranges->overlapping(request.range)[0]->partition->identity().range !=
             request.range)
@@ -215,7 +214,7 @@ uint64_t Engine::QueryPage::scope() const {
     // A position is good for the definitions under which it was reached.
     std::string identity = client_plan::resume_identity(compiled);
     if (!compiled.computed().empty()) identity += '\n' + compiled.container_computed()->json();
-    // Nor does one of the whole container say anything of a range that the next request names.
+    // A position of the whole container is not valid for a single range that a later request names.
     if (request_.over_container) identity += "\n*";
     return engine_.scope_hash(container_, request_.range, identity, parameters);
 }
@@ -230,7 +229,8 @@ Status Engine::QueryPage::start() {
     return admit();
 }
 
-/// Every partition that the filter allows must have tokens left: a page that begins may visit all.
+/// Every partition that the filter allows must have tokens left, because a page may visit all of
+/// them.
 Status Engine::QueryPage::admit() const {
     Status refused;
     uint32_t longest = 0;
@@ -279,7 +279,7 @@ Status Engine::QueryPage::execute() {
     if (!request_.continuation.empty()) page.parked = &parked;
     page.scope.rows.begin_page();
     TRY(answer_.page, query::execute_page(page));
-    // Who goes on with a position, and who notes a path to be sorted by, is a worker.
+    // Pages that continue, and queries that note a sorted path, need a worker.
     const bool ends = answer_.page.position.empty() && answer_.page.wants_sorted_path.empty();
     if (light && !ends) return Status(beyond(*budget_));
     return {};
@@ -295,7 +295,8 @@ void Engine::QueryPage::seal() {
             {page.position, pass, range_, page.whole_range}, scope());
     }
     if (!page.wants_sorted_path.empty()) {
-        // The answer is right without it; with it, the next one need not read every item.
+        // The answer is right either way. With the sorted path, the next query need not read every
+        // item.
         (void)engine_.deps_.catalog.request_sorted_path(container_, page.wants_sorted_path);
     }
 }
@@ -304,7 +305,7 @@ void Engine::QueryPage::seal() {
 void Engine::QueryPage::settle() {
     query::PageAnswer& page = answer_.page;
     if (functions_ && functions_->calls() > 0) {
-        // Not all of them were for the last partition's items; all of them are paid.
+        // Some of the calls were for other partitions, but the last one pays all.
         if (page.work.empty()) page.work.emplace_back();
         page.work.back().udf_calls += functions_->calls();
     }

@@ -22,7 +22,7 @@
 /// What is asked of the engine and what it answers.
 namespace orrery::engine {
 
-/// What one answer touched: for session tokens and LSN headers.
+/// The range that an answer touched, with its LSN.
 struct Touched {
     std::string range_id;
     storage::Lsn lsn = 0;

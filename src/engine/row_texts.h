@@ -15,8 +15,8 @@
 
 namespace orrery::engine {
 
-/// Rows as JSON texts, one behind the other in one text with commas between them: whoever sends
-/// them all sends that. Items are as clients see them.
+/// Rows as JSON texts, one behind the other in one text with commas between them, ready to be sent.
+/// Items are as clients see them.
 class RowTexts final : public query::RowSink {
 public:
     RowTexts() = default;

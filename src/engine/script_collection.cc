@@ -127,7 +127,7 @@ std::optional<std::string> ScriptCollection::call(std::string_view operation,
     Result<std::string> answer =
         request.ok() ? answer_to(operation, *request) : Result<std::string>(request.error());
     if (answer.ok()) return std::move(answer).value();
-    // What failed before it came to an operation costs what such a request costs.
+    // A call that failed before it became an operation costs what such a failed request costs.
     if (operation != "evaluate" && scope_.budget.charge() == before)
         scope_.budget.add(meter::failure(answer.error().code, scope_.engine.pricing(scope_.bill)));
     return error_answer(answer.error());

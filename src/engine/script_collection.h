@@ -12,7 +12,7 @@
 namespace orrery::engine {
 
 /// What a request with scripts has used so far, over all attempts to run it. The budget pays the
-/// dearest one: an attempt that others' writes made void is the server's affair.
+/// dearest attempt once; repeated attempts are the server's cost.
 class ScriptBudget {
 public:
     ScriptBudget(const Engine& engine, const RequestTerms& terms)
@@ -24,7 +24,7 @@ public:
         called_ = false;
     }
     void add(meter::Charge charge);
-    /// The first call of a run always is: who was admitted gets something done.
+    /// The first call of a run is always accepted, so that an admitted request makes progress.
     bool accepts() {
         const bool first = !called_;
         called_ = true;

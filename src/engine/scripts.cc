@@ -21,7 +21,7 @@ using partition::StepTransaction;
 
 constexpr size_t kThreadsMin = 2;
 constexpr size_t kWaitingMax = 1000;
-/// Runs that others' writes may make void, one after the other, before the client is told.
+/// How often other writers may invalidate a run before the client is told.
 constexpr int kAttemptsMax = 16;
 
 std::string_view operation_name(OperationKind kind) {
@@ -50,7 +50,7 @@ std::string context_of(const catalog::Container& container, std::string_view ope
     return out;
 }
 
-/// Etags that a script saw before the commit, in what it answers: as they have become since.
+/// Replaces provisional etags in a script's answer by the final ones.
 void finalise_etags(std::string& body,
                     const std::vector<std::pair<std::string, std::string>>& etags) {
     if (etags.empty()) return;
@@ -75,7 +75,8 @@ StepTransaction::Ending commit(StepTransaction& steps) {
     return ended.get();
 }
 
-/// What a stuck run has done so far, told by whoever runs on the thread. Lives on its stack.
+/// What a stuck run has done so far, reported by the code that runs on its thread. Lives on its
+/// stack.
 class WhileStuck {
 public:
     explicit WhileStuck(std::function<void(UnansweredRun&)> tell)
@@ -99,7 +100,7 @@ private:
 };
 thread_local const WhileStuck* WhileStuck::current = nullptr;
 
-/// Repeats a transaction until what it rests on was still so when it was committed.
+/// Repeats a transaction until nothing that it read has changed before its commit.
 /// `attempt(collection, steps)`: the work; an error ends the transaction without a trace.
 /// `committed(ending)`: it is durable.
 struct Transactional {
@@ -165,7 +166,7 @@ Status Scripts::post(std::function<void()> task, std::function<void(UnansweredRu
 
 void Scripts::run_task(const std::function<void()>& task,
                        const std::function<void(UnansweredRun)>& answer) {
-    // Those that waited while others got stuck are not to follow them.
+    // Scripts that waited while others got stuck must not get stuck too.
     if (stuck() >= options_.stuck_max) {
         UnansweredRun refused;
         refused.status = Status(errors::scripts_stuck(options_.stuck_max));
@@ -175,7 +176,7 @@ void Scripts::run_task(const std::function<void()>& task,
     ReplaceablePool::Seat& seat = ReplaceablePool::this_seat();
     const WhileStuck* const* const place = WhileStuck::place();
     runtime.on_stuck([&](Status status, std::string_view log) {
-        // First the thread, then the answer: who has it finds a thread for the next script.
+        // Replace the thread before answering, so that the client's next script finds a thread.
         ++answering_;
         threads_.give_up(seat);
         log::warning("a script could not be ended and is left alone; " + std::to_string(stuck()) +
@@ -199,11 +200,11 @@ void Scripts::end_runs_in(int64_t ms) {
 
 void Scripts::stop() {
     stopping_ = true;
-    // It ends the runs of all engines in the process: one that has none must not.
+    // This ends the runs of all engines in the process, so an engine without runs must not do it.
     std::optional<script::EndRuns> now;
     if (running_ > 0) now.emplace();
     threads_.stop();
-    // Who is told that all is over takes away what an answer needs.
+    // The receiver of this news may destroy what an answer still needs.
     for (size_t n = answering_; n > 0; n = answering_) answering_.wait(n);
     end_runs_.reset();
 }

@@ -133,7 +133,7 @@ void Session::execute_write(const StatementPtr& statement, ItemWrite request,
                             WriteDone done) const {
     const auto& range = statement->container_->ranges->of_epk(request.epk);
     Status status = authorize(*statement, request.operation, request.epk);
-    // Whoever writes a new item has seen nothing of it.
+    // A writer of a new item has seen no version of it.
     const bool names_item = request.operation.kind != OperationKind::kCreate &&
                             request.operation.kind != OperationKind::kUpsert;
     if (status.ok() && names_item) status = check_seen(*statement, range);
@@ -178,7 +178,7 @@ Status Session::write_with_triggers(const StatementPtr& statement, ItemWrite& re
     };
     TRY(write->before, find(named.before, false));
     TRY(write->after, find(named.after, true));
-    // What the scripts see of the body must be JSON before it is theirs.
+    // The body must be valid JSON before scripts see it.
     if (kind != OperationKind::kDelete) {
         json::Arena arena;
         TRY_STATUS(json::parse(named.body, arena).status().clone());

@@ -38,7 +38,7 @@ struct OperationPlace {
     meter::Charge charge;
 };
 
-/// What a statement has come to.
+/// The result of a statement.
 struct Outcome {
     meter::Charge charge;
     Touched touched;         ///< the partition that served it; without a range id: none
@@ -83,7 +83,7 @@ public:
     Statement& operator=(const Statement&) = delete;
 
     /// Runs the task where the statement's connection is served, at once when called there. Any
-    /// thread. For threads that have better things to do than to build answers.
+    /// thread. For threads that should not spend time on building answers.
     virtual void run_on_loop(std::unique_ptr<Task> task) = 0;
     /// True once nobody waits for the answer. Any thread.
     virtual bool cancelled() const = 0;
@@ -130,7 +130,7 @@ private:
         outcome_.touched = page.touched;
         outcome_.range_charges = page.range_charges;
     }
-    /// What priced the operations once prices them again, line by line, where somebody asks.
+    /// Prices the operations again, line by line, if an explanation was asked for.
     void itemise(const std::vector<partition::OperationResult>& results);
     void fail(const Error& error);
     /// An operation's completion has returned: what the outcome borrows goes.

@@ -50,8 +50,8 @@ uint32_t clamped(size_t bytes) {
 }
 
 /// Stands for a text in sketches, also in those that outlive the server
-/// (docs/formats/recording.md): eight bytes at a time, each step undoable. It withstands nobody who
-/// looks for collisions; what they would gain is that two keys of theirs are shown as one.
+/// (docs/formats/recording.md): eight bytes at a time, each step undoable. It does not resist
+/// attackers; a collision only shows two of their own keys as one.
 uint64_t hash_of(std::string_view text) {
     uint64_t hash = text.size();
     const auto mix = [&hash](uint64_t word) {
@@ -99,7 +99,7 @@ void set_name(RequestRecord& record, const OperationResult& result) {
     if (const auto id = document->id(arena); id.ok()) set_name(record, *id);
 }
 
-/// The item of an upsert that came too late.
+/// The item of an upsert that lost its race.
 void set_name_of_conflict(RequestRecord& record, const Outcome& outcome, std::string_view body) {
     if (record.operation != OperationClass::kUpsert || outcome.operations.size() != 1) return;
     const Status& status = outcome.operations[0].status;
@@ -295,8 +295,8 @@ void Statement::finish(const WireFacts& facts) {
         record.range = !outcome_.touched.range_id.empty() ? range_number(outcome_.touched.range_id)
                        : outcome_.throttled               ? refused_by_.load()
                                                           : record.range;
-    // What a tool does for itself is charged to the partitions like everything else, and is no part
-    // of what the container's application does.
+    // A tool's own requests are charged to the partitions like all others, but are not counted as
+    // the application's.
     if (record.container != 0 && facts.housekeeping) return record_housekeeping(ended, record);
     // One physical partition did it all: no parts.
     const bool whole = outcome_.range_charges.size() == 1;

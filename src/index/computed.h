@@ -44,8 +44,8 @@ public:
     /// order; undefined where it has none. They borrow from `document` and `arena`.
     virtual Status evaluate(const json::Document& document, std::span<const size_t> wanted,
                             json::Arena& arena, std::vector<json::Value>& values) const = 0;
-    /// A bad request for definitions that a stored container may have, so that it can be opened,
-    /// but a new one may not: those whose value could never be told.
+    /// Refuses definitions whose value can never be known. A stored container may have one, so that
+    /// it can be opened; a new one may not.
     virtual Status check_new() const { return {}; }
 
 protected:
@@ -58,7 +58,7 @@ private:
 using ComputedPropertiesPtr = std::shared_ptr<const ComputedProperties>;
 
 /// Checks and compiles the computed properties of a container's definition; null for an empty list.
-/// Whoever loads containers is given one.
+/// Callers that load containers get one.
 using ComputedCompiler =
     std::function<Result<ComputedPropertiesPtr>(const std::vector<ComputedProperty>& list)>;
 

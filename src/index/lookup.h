@@ -74,7 +74,8 @@ public:
     /// The term is not the whole value.
     bool partial() const { return run_ ? run_->partial(entry_) : !cursor_->value().empty(); }
     void next();
-    /// To the first entry at or after (in the walk's direction) the position, never back.
+    /// Moves to the first entry at or after the position, in the walk's direction. Never moves
+    /// back.
     void seek(std::string_view term, std::string_view docref);
     /// To the first entry of another term.
     void next_term();

@@ -106,8 +106,8 @@ Result<IndexPath> parse_index_path(std::string_view text);
 /// another or nothing is said of `/*`.
 Result<IndexingPolicy> complete_policy(IndexingPolicy lists);
 
-/// Validates a policy object (undefined: the default policy) by service-model §8. Vector
-/// and full-text indexes are refused by name until they are maintained.
+/// Validates a policy object (undefined: the default policy) by the rules of docs/containers.md.
+/// Vector and full-text indexes are refused by name until they are maintained.
 Result<IndexingPolicy> parse_indexing_policy(const json::Value& policy);
 
 /// What a write asks for about its index terms.

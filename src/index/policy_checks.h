@@ -4,7 +4,7 @@
 
 #include "index/policy.h"
 
-/// What more there is to say about a policy that is valid.
+/// Further checks of a valid policy.
 namespace orrery::index {
 
 /// A path of a system property that no policy can have indexed: all but `_ts`.

@@ -37,8 +37,8 @@ void append_uncovered_term(std::string& out);
 std::vector<TermRange> cells_near(const Geometry& geometry, double distance,
                                   const SpatialGrid& grid);
 
-/// Whether what is posted for a geometry (of any value: nothing, if it is none) lies in ranges of
-/// cells.
+/// True if an entry that a geometry posts lies in these ranges of cells. A value that is no
+/// geometry posts none.
 bool posts_in(const json::Value& geojson, const std::vector<TermRange>& ranges,
               const SpatialGrid& grid);
 

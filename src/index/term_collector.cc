@@ -14,10 +14,10 @@
 namespace orrery::index {
 namespace {
 
-/// What an unusually large item took is given back.
+/// Frees the memory of an unusually large item.
 constexpr size_t kKeptBytesMax = size_t{1} << 20;
 
-/// What an item has at one path of the composite indexes.
+/// An item's value at one path of the composite indexes.
 struct CompositeValue {
     uint32_t offset = 0;  ///< of the plain term, in a buffer of its own
     uint32_t size = 0;    ///< 0: undefined

@@ -316,7 +316,7 @@ TermChange append_changes(const TermSet& before, const TermSet& after,
             old == before.entries_.end() ? std::string_view() : before.bytes(*old);
         const std::string_view now_bytes =
             now == after.entries_.end() ? std::string_view() : after.bytes(*now);
-        // No entry is empty: an exhausted side loses against the other.
+        // Entries are never empty, so an exhausted side sorts behind the other.
         const int order = old_bytes.empty()   ? 1
                           : now_bytes.empty() ? -1
                                               : old_bytes.compare(now_bytes);

@@ -19,7 +19,7 @@
 /// Index entries of items: (path hash, order-preserving term) pairs. docs/formats/index.md.
 namespace orrery::index {
 
-/// The dialect of those who do not name one.
+/// The default dialect.
 inline constexpr const json::DialectRules& kPlainRules = json::rules(json::Dialect::kNosql);
 
 /// Appends the term of a scalar (or the type term of an array or object, or of undefined).
@@ -84,7 +84,7 @@ public:
     std::string_view bytes(const Entry& entry) const {
         return {buffer_.data() + entry.offset, entry.size};
     }
-    /// (path, scalar) pairs of the RU formula: service-model §3.2.
+    /// (path, scalar) pairs of the RU formula (docs/request-units.md).
     uint32_t pair_count() const { return pair_count_; }
     /// Cells of spatial indexes that are charged.
     uint32_t cell_count() const { return cell_count_; }

@@ -101,7 +101,7 @@ Result<Value> parse_stored(std::string_view text, Arena& arena, bool typed_value
 void append_object(std::string& out, std::string_view text, std::string_view members) {
     DCHECK(text.size() >= 2 && text.front() == '{' && text.back() == '}');
     const size_t needed = out.size() + text.size() + members.size() + 1;
-    // Many items are appended to one page: growth must stay geometric.
+    // A page appends many items, so growth must stay geometric.
     if (needed > out.capacity()) out.reserve(std::max(needed, out.capacity() * 2));
     out.append(text.substr(0, text.size() - 1));
     if (text.size() > 2 && !members.empty()) out.push_back(',');

@@ -15,7 +15,7 @@
 
 namespace orrery::json {
 
-/// What the server knows of an item besides its text.
+/// What the server knows about an item besides its text.
 struct DocumentHeader {
     uint64_t lsn = 0;
     int64_t ts = 0;           ///< `_ts`, seconds

@@ -24,11 +24,11 @@ void Minifier::escaped(const StringToken& token, const char* at) {
 namespace {
 
 constexpr detail::ScanOptions kIncomingOptions{limits::kNestingDepthMax, true};
-/// Stored texts were checked when they came in. Theirs may be nested deeper than a request's: the
-/// limit of a request may be lowered.
+/// Stored texts were checked when they came in. They may be nested deeper than a request may be
+/// today, because the limit for requests may have been lowered since.
 constexpr detail::ScanOptions kStoredOptions{detail::kScanDepthCap, false};
 
-/// A value that needs re-reading once its end is known.
+/// A value that must be read again once its end is known.
 Value parse_part(const char* from, const char* to, Arena& arena) {
     ParseOptions options;
     options.depth_max = detail::kScanDepthCap;
@@ -100,7 +100,7 @@ public:
     void space(const char* from, const char* to) { minifier_.space(from, to); }
     void escaped(const detail::StringToken& token, const char* at) { minifier_.escaped(token, at); }
 
-    /// To be called behind a scan without errors.
+    /// Call it after a scan without errors.
     Status check() const {
         if (!root_is_object_) return Status(errors::bad_request("The item must be a JSON object."));
         if (id_type_wrong_) return Status(errors::invalid_id("it must be a string"));

@@ -67,7 +67,7 @@ Status walk_item(std::string_view text, ItemVisitor& visitor, Dialect dialect = 
 void walk_value(const Value& value, ItemVisitor& visitor);
 
 /// The values at `paths` in a stored text, undefined where missing; arrays and objects are returned
-/// whole. Strings are copied into `arena`. Reads no further than to the last value found.
+/// whole. Strings are copied into `arena`. Stops reading after the last value found.
 Result<std::vector<Value>> extract(std::string_view text, const std::vector<MemberPath>& paths,
                                    Arena& arena, Dialect dialect = Dialect::kNosql);
 

@@ -125,7 +125,7 @@ Result<PatchOperation> read_operation(const Value& body, size_t index, Arena& ar
     return operation;
 }
 
-/// One step of a patch on one item. Values are immutable: an edit copies the containers along its
+/// One step of a patch on one item. Values are immutable. An edit copies the containers along its
 /// path and shares everything else.
 class Editor {
 public:
@@ -316,7 +316,7 @@ Result<Patch> parse_patch(const Value& body, Arena& arena) {
                         errors::bad_request("The patch member 'condition' must be a string."));
                 if (member.value.is_string()) patch.condition = member.value.as_string();
             } else {
-                // A misspelt condition must not become an unconditional patch.
+                // A patch with a misspelt condition must not run without one.
                 return Status(errors::bad_request(
                     "The patch member '" + std::string(member.name) +
                     "' is unknown; 'operations' and 'condition' are expected."));

@@ -20,8 +20,8 @@ struct detail::SelectionNode {
     bool whole = false;                   ///< then there are no children
     std::vector<SelectionNode> children;  ///< sorted by name
     WantedNames wanted;                   ///< of the children; none when there are too many
-    /// Then, a hash table by written name: index of the child plus one, 0 for none. Its size is a
-    /// power of two.
+    /// With many children: a hash table by written name. It holds the index of the child plus one,
+    /// 0 for none. Its size is a power of two.
     std::vector<uint32_t> slots;
 };
 
@@ -58,7 +58,7 @@ bool few_and_short(const std::vector<Node>& children) {
            });
 }
 
-/// Fills in what finds the children, on all levels.
+/// Builds the look-up tables for children, on all levels.
 void prepare(Node& node) {
     for (Node& child : node.children) prepare(child);
     if (few_and_short(node.children)) {
@@ -98,7 +98,7 @@ const Node* child_before(const Node& node, const char* colon, const char* object
             if (colon - object_at < static_cast<ptrdiff_t>(size)) continue;
             const char* const opening = colon + 1 - size;
             if (!same_bytes(opening, child.written.data(), size)) continue;
-            // Not the end of a longer name with a quote in it.
+            // It must not be the end of a longer name that has a quote in it.
             if (opening[-1] != '\\') return &child;
         }
         return nullptr;
@@ -150,7 +150,7 @@ private:
     struct Found {
         Member* members;  // of the selected ones, in the text's order
         size_t count = 0;
-        size_t seen = 0;  // with those that turned out to be no objects
+        size_t seen = 0;  // including those that are no objects after all
     };
     static constexpr size_t kChunkBlocks = 4;
 
@@ -212,7 +212,8 @@ bool Selector::whole_part(const char* at, Value& out) {
     return true;
 }
 
-/// The value at `at` as far as `node` wants it; undefined when it should be an object and is none.
+/// The value at `at`, reduced to what `node` wants. Undefined when it should be an object and is
+/// not.
 bool Selector::value(const char* at, const Node& node, Value& out) {
     if (node.whole) return whole(at, out);
     if (at == end_ || *at != '{') {
@@ -299,7 +300,7 @@ Value append(const Value& object, std::span<const Member> more, const Node& root
 Selection::Selection() : root_(std::make_shared<const Node>()) {}
 
 Selection::Selection(const std::vector<MemberPath>& paths) {
-    // In this sequence every new child is its parent's last.
+    // Paths are sorted, so a new child is always its parent's last.
     std::vector<const MemberPath*> sorted;
     for (const MemberPath& path : paths) sorted.push_back(&path);
     std::sort(sorted.begin(), sorted.end(),

@@ -40,9 +40,9 @@ private:
 /// Every selected value is the one that parse() gives.
 ///
 /// `text` is trusted to be an item's stored text (minified, fewest escapes, names unique) and is
-/// read no further than to the last member found: damage gives an error or another value. `more`
-/// are members that are not in the text (system properties); those selected follow at the end. The
-/// result borrows from `text`, `selection`, `more` and `arena`.
+/// read no further than to the last member found: damaged text gives an error or a wrong value.
+/// `more` are members that are not in the text (system properties); those selected follow at the
+/// end. The result borrows from `text`, `selection`, `more` and `arena`.
 Result<Value> parse_selected(std::string_view text, const Selection& selection, Arena& arena,
                              std::span<const Member> more);
 inline Result<Value> parse_selected(std::string_view text, const Selection& selection,

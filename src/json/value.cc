@@ -38,7 +38,7 @@ std::string_view Arena::copy(std::string_view bytes) {
 }
 
 void Arena::clear() {
-    // The last block is the largest of the ordinary ones; an oversized one is not kept.
+    // The last ordinary block is the largest; oversized blocks are not kept.
     if (blocks_.size() > 1 && blocks_.back().size <= kBlockBytesMax)
         std::swap(blocks_.front(), blocks_.back());
     if (!blocks_.empty()) {

@@ -173,7 +173,7 @@ public:
     }
 
 private:
-    /// A member that nobody knows is a mistake, not something to pass over.
+    /// An unknown member is an error and must not be ignored.
     Status finish() {
         if (!status_.ok()) return std::move(status_);
         for (const auto& member : object_.members())

@@ -260,7 +260,7 @@ void Insight::observe(Observation& out, int64_t now_seconds, const DownTimes& do
     out.observed_seconds = static_cast<double>(std::max<int64_t>(1, now_seconds - since_seconds_));
     out.now_seconds = now_seconds;
     if (last_seconds_ > 0) {
-        // Nobody could ask while there was no server.
+        // While the server did not run, nobody could send requests.
         int64_t last = last_seconds_;
         for (const auto& [from, to] : down)
             if (from >= last_seconds_) last += to - from;

@@ -289,7 +289,7 @@ ItemUse ItemSamples::use() const {
     for (const auto& [name, type] : types_) out.types.push_back(type);
     for (const Known& known : versions_) {
         const auto seconds = static_cast<double>(known.last_seconds - known.first_seconds);
-        // What grows within minutes is being built, not growing.
+        // An item that grows within minutes is being built; that is not growth.
         if (known.versions < 3 || seconds < 3600 || known.bytes <= known.first_bytes) continue;
         const double per_day =
             static_cast<double>(known.bytes - known.first_bytes) / seconds * 86'400;

@@ -80,7 +80,7 @@ Recorder::~Recorder() {
 }
 
 Recorder::Ring& Recorder::ring_of_thread() {
-    // Trivial, so that no request asks whether it was made already.
+    // Trivial, so that requests need no check for initialisation.
     static thread_local constinit uint64_t instance = 0;
     static thread_local constinit Ring* ring = nullptr;
     if (instance != instance_) {
@@ -92,7 +92,7 @@ Recorder::Ring& Recorder::ring_of_thread() {
 
 Recorder::Ring& Recorder::make_ring() {
     static thread_local std::shared_ptr<Ring> mine;
-    // Its room is written before it is read.
+    // The memory is written before it is read.
     mine = std::make_shared_for_overwrite<Ring>();
     const std::lock_guard lock(rings_mutex_);
     rings_.push_back(mine);
@@ -114,7 +114,8 @@ void Recorder::observe(const engine::RequestRecord& record) {
 }
 
 void Recorder::count_own(Ring& ring, uint64_t waiting) {
-    // Samples come first. They may be items of megabytes, and this thread has clients to answer.
+    // Samples are handled first. They may be megabytes large, and this thread has clients to
+    // answer.
     if (large_sample_waiting_.load(std::memory_order_relaxed) && waiting < kRingRecords) return;
     std::unique_lock lock(state_mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
@@ -281,7 +282,7 @@ void Recorder::describe(uint64_t container, Observation& out) const {
         out.now_seconds = now;
         out.read_ages.reset();
     }
-    // A container that nobody has used since the start has been watched for as long as the others.
+    // An unused container has been observed for as long as the others.
     out.observed_seconds = static_cast<double>(std::max<int64_t>(1, now - started_seconds_));
     if (const auto feeds = feeds_.find(container); feeds != feeds_.end())
         for (const auto& [consumer, use] : feeds->second) out.feeds.push_back(use);

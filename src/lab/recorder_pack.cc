@@ -321,7 +321,7 @@ Status Recorder::unpack(std::string_view bytes, const std::function<bool(uint64_
     if (load_u32_le(bytes.data() + 12) != crc32(body))
         return damaged("does not match its checksum");
 
-    // Into a recorder of its own first: half of a recording is none.
+    // Read into a separate recorder first, so that a damaged recording leaves nothing behind.
     Recorder read(clock_, limits_);
     int64_t saved = 0;
     PackReader head(body);

@@ -8,7 +8,7 @@
 namespace orrery::meter {
 namespace {
 
-/// Exactly six decimals of a micro-RU are enough to see every price; the units say the rest.
+/// Six decimals show every price; `units` has the exact amount.
 std::string request_units(int64_t units) {
     return fmt::format("{:.6f}", static_cast<double>(units) / static_cast<double>(kUnitsPerRu));
 }
@@ -51,7 +51,7 @@ std::vector<Bill::Line> added_up(const std::vector<Bill::Line>& lines) {
 }  // namespace
 
 void Bill::add(std::string_view term, uint64_t count, int64_t units) {
-    // Items of a feed make one line, and so do the seeks of one range.
+    // The items of a feed share one line, and so do the seeks of one range.
     if (!lines_.empty() && lines_.back().term == term && lines_.back().scope == scope_) {
         lines_.back().count += count;
         lines_.back().units += units;

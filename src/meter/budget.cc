@@ -76,7 +76,7 @@ Verdict Pool::admit(int64_t now_us, const Traffic& traffic) const {
     }
     const bool burst = rates_.burst && regular_.tokens(now_us) <= 0;
     if (const uint8_t number = bucket_of(traffic); number != 0) {
-        // A request of a bucket cannot burst.
+        // A request that names a throughput bucket cannot burst.
         if (burst) return refuse(regular_.wait_ms(now_us, 0));
         const TokenBucket& bucket = *buckets_[number - 1];
         if (bucket.tokens(now_us) <= 0) return refuse(bucket.wait_ms(now_us, 0));
@@ -89,7 +89,8 @@ void Pool::settle(int64_t now_us, const Traffic& traffic, int64_t units) {
     if (rates_.burst) {
         bank_.take(now_us, units);
         burst_speed_.take(now_us, units);
-        // Tells bursts from regular use; the bank decides. A burst leaves a second's debt at most.
+        // This only tells bursts from regular use; the bank decides. A burst leaves a debt of one
+        // second at most.
         const int64_t room = regular_.tokens(now_us) + regular_.capacity();
         regular_.take(now_us, std::clamp<int64_t>(units, 0, std::max<int64_t>(room, 0)));
     } else {

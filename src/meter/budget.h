@@ -10,7 +10,7 @@
 #include "meter/charge.h"
 #include "meter/token_bucket.h"
 
-/// Provisioned throughput at work: who is admitted, and what is left (service-model §4).
+/// Provisioned throughput at work: who is admitted, and what is left (docs/throughput.md).
 namespace orrery::meter {
 
 enum class Priority : uint8_t { kHigh, kLow };
@@ -54,7 +54,7 @@ public:
     Verdict admit(int64_t now_us, const Traffic& traffic) const;
     /// Takes the charge of admitted work; the pool may be in debt then.
     void settle(int64_t now_us, const Traffic& traffic, int64_t units);
-    /// Background work may run: half of a second's tokens would be left over.
+    /// True when background work may run: it leaves half of a second's tokens.
     bool has_leftovers(int64_t now_us) const;
 
     /// RU/s that autoscale has scaled to: the mean use of the last five seconds, at least a tenth
@@ -115,7 +115,7 @@ private:
     std::atomic<Pool*> pool_{nullptr};
     std::atomic<int64_t> owed_{0};
     mutable std::mutex mutex_;
-    /// Also the former ones: a request may still be looking at them. Changes are rare.
+    /// Former pools stay here, because a request may still look at them. Changes are rare.
     std::vector<std::shared_ptr<Pool>> kept_;  // guarded by mutex_
 };
 

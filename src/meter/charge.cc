@@ -26,7 +26,7 @@ constexpr int64_t kTrigger = 2'000'000 * kUnitsPerMicroRu;
 constexpr int64_t kLoadedKilobyte = 178'500;
 constexpr int64_t kReturnedKilobyte = 630'000;
 
-// And in quanta.
+// Prices in quanta.
 constexpr int64_t kTerm = 4;
 constexpr int64_t kFeedPageMin = 21;
 constexpr int64_t kMetadataRead = 21;
@@ -86,8 +86,7 @@ int64_t interpolate(const std::array<Anchor, N>& anchors, uint64_t item_bytes) {
     return low.price + ((bytes - low.bytes) * (high.price - low.price) + width - 1) / width;
 }
 
-/// The figures of old spreadsheets, in u; Beyond the last
-/// anchor the price grows with the size.
+/// The figures of old spreadsheets, in u. Beyond the last anchor the price grows with the size.
 constexpr std::array<Anchor, 4> kClassicRead = {{{1 * kKilobyte, 1 * kUnitsPerRu},
                                                  {4 * kKilobyte, 13 * kUnitsPerRu / 10},
                                                  {64 * kKilobyte, 10 * kUnitsPerRu},
@@ -219,7 +218,7 @@ Charge query_partition(const QueryWork& work, const Pricing& pricing) {
 Charge query_bytes(uint64_t loaded_bytes, uint64_t returned_bytes, const Pricing& pricing) {
     const int64_t loaded = times(kLoadedKilobyte, loaded_bytes);
     const int64_t both = (loaded + times(kReturnedKilobyte, returned_bytes)) / kKilobyte;
-    // Divided once: the rest of the first term's division counts with the second one.
+    // The sum is divided once: the remainder of the first term goes to the second.
     return {book(pricing, "loadedBytes", loaded_bytes, loaded / kKilobyte) +
             book(pricing, "returnedBytes", returned_bytes, both - loaded / kKilobyte)};
 }

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 
-/// Request Units as exact integers, from counted work (service-model §3.2). Never a clock.
+/// Request Units as exact integers, from counted work (docs/request-units.md). Never from a clock.
 namespace orrery::meter {
 
 /// A charge in u = 1/21,000,000 RU.
@@ -25,7 +25,7 @@ struct Charge {
 inline constexpr int64_t kUnitsPerRu = 21'000'000;
 inline constexpr int64_t kUnitsPerQuantum = 1'000'000;
 
-/// Whose figures sizes are priced by: the present table, or the one of old spreadsheets.
+/// Which table prices sizes: the present one, or the one of old spreadsheets.
 enum class ChargeProfile : uint8_t { kCurrent, kClassic };
 
 /// RU with two decimals, rounded half up: "5.71". The only place that rounds.
@@ -40,7 +40,7 @@ public:
     struct Line {
         std::string_view term;  ///< a constant
         std::string scope;      ///< which operation or range; empty: the request
-        uint64_t count = 0;     ///< of what the term counts: bytes, terms, items …
+        uint64_t count = 0;     ///< how many bytes, terms, items …
         int64_t units = 0;
     };
     void add(std::string_view term, uint64_t count, int64_t units);
@@ -58,7 +58,7 @@ private:
     std::string scope_;
 };
 
-/// How prices are made: by which figures, and for whom they are itemised.
+/// How a price is computed: which table applies, and which bill itemises it.
 struct Pricing {
     ChargeProfile profile = ChargeProfile::kCurrent;
     Bill* bill = nullptr;  ///< null: nobody asks

@@ -6,11 +6,11 @@
 
 namespace orrery::meter {
 
-/// Tokens that come at a fixed rate up to a capacity and may be owed. Lock-free and exact: what has
-/// been granted since the bucket was made is rate · time, `spent_` lies on the same axis, and the
-/// tokens are their difference. One RU/s is 21 u per microsecond, so that no rate of whole RU/s
-/// rounds.
-/// Invariant: between two takes less than 2^63 u are granted (500 days at 10,000 RU/s).
+/// Tokens arrive at a fixed rate, up to a capacity. The bucket may be in debt. Lock-free and exact:
+/// what has been granted since the bucket was made is rate · time, `spent_` lies on the same axis,
+/// and the tokens are their difference. One RU/s is 21 u per microsecond, so a whole number of RU/s
+/// is never rounded. Invariant: between two takes less than 2^63 u are granted (500 days at 10,000
+/// RU/s).
 class TokenBucket {
 public:
     TokenBucket(int64_t units_per_us, int64_t capacity, int64_t now_us, int64_t tokens)

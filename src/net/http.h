@@ -58,8 +58,8 @@ public:
     virtual bool cancelled() const = 0;
 
     /// Runs the task on the connection's loop thread, at once when called there. Any thread. For
-    /// threads that have better things to do than to build answers. A task that comes after the
-    /// server's end is destroyed unrun.
+    /// threads that should not spend time on building answers. A task that comes after the server's
+    /// end is destroyed unrun.
     virtual void run_on_loop(std::unique_ptr<LoopTask> task) { task->run(); }
 
     /// Sends the answer and gives up the exchange. Any thread; cheap when called on the

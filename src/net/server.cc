@@ -186,7 +186,7 @@ void Server::give_to_loop(Listener& listener, int socket, bool peer_is_loopback)
     (*fewest)->adopt(detail::OwnedFd(socket), listener.origin, peer_is_loopback);
 }
 
-/// Out of descriptors or memory: trying again at once would only burn the processor.
+/// Out of descriptors or memory: trying again at once would only waste processor time.
 void Server::retry_later() {
     constexpr int64_t kPauseMs = 100;
     log::warning(std::string("cannot accept connections: ") + errno_text(errno));

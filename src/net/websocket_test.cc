@@ -273,7 +273,7 @@ TEST_F(WebSocket, WrongHandshakesGetAnHttpAnswer) {
         EXPECT_EQ(reply.has("sec-websocket-version: 13"), status == 426);
         EXPECT_EQ(client.request(get_request("/after")).status, 200);
     }
-    // Who does not keep the connection cannot go on with it.
+    // A client that does not keep the connection cannot switch protocols on it.
     for (const std::string& wire :
          {get_request("/", without("Connection", "Connection: close, Upgrade\r\n")),
           "GET / HTTP/1.0\r\n" + good + "\r\n"}) {

@@ -10,7 +10,7 @@
 #include "partition/record.h"
 #include "storage/keys.h"
 
-/// The change feed of one partition (service-model §9): its log in LSN order, with the items.
+/// The change feed of one partition (docs/protocol.md): its log in LSN order, with the items.
 namespace orrery::partition {
 
 struct ChangesRequest {

@@ -228,7 +228,7 @@ std::vector<EpkRange> even_ranges(const PartitionKeyDefinition& definition, size
 std::string docref_border(const PartitionKeyDefinition& definition, std::string_view epk) {
     if (definition.version == 1) return std::string(epk.substr(0, kDocrefLevelBytes));
     if (epk.empty()) return {};
-    // All levels but the last in full, of the last what docrefs hold.
+    // All levels but the last are complete; the last is cut to the bytes that docrefs hold.
     const size_t full = (epk.size() - 1) / kHashBytes * kHashBytes;
     std::string border(epk.substr(0, full + kDocrefLevelBytes));
     border.resize(full + kHashBytes, '\0');
@@ -268,7 +268,7 @@ std::optional<std::string> middle_of_range(const PartitionKeyDefinition& definit
         return Wide{load_u64_be(bytes.data())} << 64 | load_u64_be(bytes.data() + 8);
     };
     constexpr Wide kLast = (Wide{1} << 126) - 1;
-    // Where one level leaves no room, below the lower bound's value on the next.
+    // If one level leaves no room, continue on the next level, below the lower bound's value.
     std::string above;
     for (size_t level = 0; level < definition.level_count(); ++level) {
         const size_t at = level * kHashBytes;

@@ -7,7 +7,7 @@
 #include "json/value.h"
 #include "storage/keys.h"
 
-/// Time to live (service-model §9). `default_ttl` is the container's: absent = off, -1 = on but
+/// Time to live (docs/containers.md). `default_ttl` is the container's: absent = off, -1 = on but
 /// never by default, n = seconds. `own_ttl` is the item's: 0 = none.
 namespace orrery::partition {
 
@@ -23,7 +23,7 @@ inline bool is_expired(std::optional<int64_t> default_ttl, int64_t ts, int32_t o
 /// container's TTL is on, an invalid one is refused.
 Result<int32_t> own_ttl_of(const json::Value& ttl, std::optional<int64_t> default_ttl);
 
-/// Where an item stands in `ttl`; nullopt for an item that never expires by its own wish.
+/// An item's position in `ttl`; nullopt for an item whose own `ttl` says that it never expires.
 struct TtlPosition {
     storage::keys::TtlKind kind = storage::keys::TtlKind::kOwnExpiry;
     int64_t when = 0;

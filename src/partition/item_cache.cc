@@ -98,8 +98,8 @@ struct Slot {
 }  // namespace
 
 /// The entries that answer look-ups by docref: none that is locked. Internally locked; an entry is
-/// changed or freed only while it is not in here, so that whoever holds the lock may read what is.
-/// Entries that share a hash hide each other.
+/// changed or freed only while it is not in here, so that a holder of the lock may read what is in
+/// here. Of entries with the same hash only one is found.
 struct ItemCache::Directory {
     struct Part {
         std::mutex mutex;
@@ -143,7 +143,7 @@ struct ItemCache::Directory {
     std::array<std::atomic<uint64_t>, kMissedBits / 64> missed{};
     std::atomic<uint64_t> missed_count{0};
 
-    /// The items of one key are in one part: whoever wants several of them takes one lock.
+    /// The items of one key are in one part, so that several of them need one lock.
     Part& part(const storage::Docref& docref) {
         constexpr uint64_t kSpread = 0x9E3779B97F4A7C15ULL;
         return parts[(load_u64_be(docref.bytes().data()) * kSpread) >> (64 - kShardBits)];
@@ -242,7 +242,7 @@ struct ItemCache::Shard {
         node->commit = commit;
         node->bytes = size;
         link(node.get());
-        // Another write is on its way, perhaps of this item: the last one makes it known.
+        // Another write, perhaps of this item, is under way: the last one publishes the entry.
         if (slots[key.slot()].locks == 0) directory->add(*node);
         evict_to_fit();
     }
@@ -327,7 +327,7 @@ bool ItemCache::wants(storage::PartitionId partition, const storage::Docref& doc
     const uint64_t bit = docref_hash(partition, docref) % Directory::kMissedBits;
     std::atomic<uint64_t>& word = directory_->missed[bit / 64];
     const uint64_t mask = uint64_t{1} << (bit % 64);
-    // Bits that are lost because several threads set them at once are set the next time.
+    // Concurrent updates may lose bits; those are set the next time.
     const uint64_t before = word.load(std::memory_order_relaxed);
     if ((before & mask) != 0) return true;
     word.store(before | mask, std::memory_order_relaxed);
@@ -346,7 +346,7 @@ void ItemCache::insert_if(const Key& key, uint64_t commit, StoredItem item) {
     Shard& shard = shards_[flat.shard()];
     const std::lock_guard lock(shard.mutex);
     const Slot& slot = shard.slots[flat.slot()];
-    // Under the lock it is not known which state the commit leaves.
+    // While the entry is locked, it is not known which state the commit will leave.
     if (slot.locks != 0 || slot.commit > commit || shard.erased.contains(key.partition)) return;
     shard.put(key, flat, commit, std::move(item));
 }

@@ -14,9 +14,9 @@
 namespace orrery::partition {
 
 /// Hot items by (partition, EPK, id) and by (partition, docref): the stored bytes, bounded in
-/// memory, sharded. Internally locked per shard. Design D2c: a reader never sees what a failed sync
-/// takes back, and a slow fill never overwrites newer bytes. Commit numbers are those of views
-/// (storage::View::commit_number).
+/// memory, sharded. Internally locked per shard. A reader never sees what a failed sync takes back,
+/// and a slow fill never overwrites newer bytes (docs/decisions.md, T1). Commit numbers are those
+/// of views (storage::View::commit_number).
 class ItemCache {
 public:
     explicit ItemCache(uint64_t bytes_max);

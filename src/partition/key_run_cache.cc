@@ -140,7 +140,7 @@ void KeyRunCache::offer(const Key& key, uint64_t commit, index::KeyRunPtr run) {
     const bool first_time = shard.offered.insert(entry).second;
     if (first_time && shard.bytes + size > shard.bytes_max / kFreePart) return;
     const Slot& slot = shard.slot(hash);
-    // Under the lock it is not known which state the commit leaves.
+    // While the entry is locked, it is not known which state the commit will leave.
     if (slot.locks != 0 || slot.commit > commit || size > shard.bytes_max / kRunPart ||
         shard.erased.contains(key.partition))
         return;

@@ -27,7 +27,7 @@ public:
         std::vector<std::shared_ptr<Partition>> sources;  ///< in EPK order
         std::vector<PartitionIdentity> targets;           ///< in EPK order
         /// Settings of all of them: no policy change is being carried out. They must not change
-        /// until the switch; whoever makes it has to check.
+        /// until the switch; the code that makes the switch must check that.
         ContainerSettingsPtr settings;
         std::function<bool()> cancelled;         ///< asked now and then
         std::atomic<uint64_t>* bytes = nullptr;  ///< counts keys and values written; may be null

@@ -54,7 +54,7 @@ struct StoredItem {
     storage::Docref docref;
 };
 
-/// Counted work of one operation, for `meter` (service-model §3.2).
+/// Counted work of one operation, for `meter` (docs/request-units.md).
 struct OperationWork {
     OperationKind kind = OperationKind::kRead;
     bool existed = false;      ///< an upsert that replaced

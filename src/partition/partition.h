@@ -183,11 +183,11 @@ public:
     /// thread at a time, in the background.
     virtual Result<size_t> trim_log(size_t records_max) = 0;
 
-    /// Somebody has read the log up to `position` and needs every record above it, those of deletes
-    /// too; nullopt: nobody. Not kept over a restart.
+    /// A reader has read the log up to `position` and needs every record above it, including
+    /// deletes. nullopt: no such reader. Forgotten at a restart.
     virtual void hold_log_for_reader(std::optional<storage::Lsn> position) = 0;
 
-    /// Is told of every item that was removed; for its price. May be empty.
+    /// Called for every removed item, to price it. May be empty.
     using RemovedWork = std::function<void(const OperationWork&)>;
     /// Deletes all items of one logical partition, a bounded number per commit; returns when done
     /// or at the first error. Runs on the caller's thread (a worker).
@@ -244,7 +244,7 @@ struct ViewAndSettings {
 };
 ViewAndSettings view_and_settings(const Partition& partition, const storage::Store& store);
 
-/// Item number parts: rid prefix and counter (`_rid` layout in the protocol dossier §8).
+/// Item number parts: rid prefix and counter (`_rid` layout: docs/protocol.md).
 inline constexpr uint32_t kItemCounterBits = 40;
 
 }  // namespace orrery::partition

@@ -32,7 +32,7 @@ struct PartitionKeyDefinition {
 /// A definition of these paths ("/a/b"); an error where kind, version and paths do not fit.
 Result<PartitionKeyDefinition> make_partition_key_definition(KeyKind kind, int version,
                                                              std::vector<std::string> paths);
-/// Validates and fills defaults as the protocol dossier says. `definition` is the JSON object.
+/// Validates and fills defaults as docs/containers.md says. `definition` is the JSON object.
 Result<PartitionKeyDefinition> parse_partition_key_definition(const json::Value& definition);
 /// The JSON that clients get back.
 std::string partition_key_definition_json(const PartitionKeyDefinition& definition);
@@ -73,7 +73,7 @@ struct EpkRange {
 /// The range of all keys that start with a hierarchical prefix, or of exactly one full key:
 /// [E, E + FF).
 EpkRange range_of_key(std::string_view epk);
-/// n adjacent ranges of even width (service-model §6).
+/// n adjacent ranges of even width (docs/containers.md, "Partition keys").
 std::vector<EpkRange> even_ranges(const PartitionKeyDefinition& definition, size_t count);
 
 /// Where to cut a range into halves of even width; nullopt when it is too narrow.
@@ -81,8 +81,8 @@ std::optional<std::string> middle_of_range(const PartitionKeyDefinition& definit
                                            const EpkRange& range);
 /// Share of the key space, by the first level's hash: 0 to 1.
 double width_of_range(const PartitionKeyDefinition& definition, const EpkRange& range);
-/// The last border at or below `epk` that separates docrefs as it separates EPKs: splits lie on
-/// such.
+/// The last border at or below `epk` that separates docrefs and EPKs alike. Splits lie on such
+/// borders.
 std::string docref_border(const PartitionKeyDefinition& definition, std::string_view epk);
 
 /// The docref prefix of an EPK: the first 8 bytes of each level's hash; for V1 the first 8 bytes of

@@ -29,7 +29,7 @@ bool ContainerSettings::path_usable(const std::vector<index::PathStep>& path) co
 
 bool ContainerSettings::undefined_usable(const std::vector<index::PathStep>& path) const {
     if (!path_usable(path)) return false;
-    // No item lacks these.
+    // Every item has these.
     if (path.size() == 1 && (path[0].name == "id" || path[0].name == "_ts")) return true;
     return all_policies(*this, [&](const index::IndexingPolicy& policy) {
         return index::path_posts_undefined(policy, path);

@@ -84,7 +84,7 @@ public:
     /// A single item may take long: the query calls functions of the container, or may go through
     /// arrays as often as they have elements. Others look at each item once.
     bool is_heavy() const { return has_udf_ || has_subquery_ || root_->sources.size() != 1; }
-    /// Valid, but it uses what this server does not carry out: a bad request for whoever runs it.
+    /// Valid, but it uses a feature that this server lacks: running it is a bad request.
     Status check_runnable() const { return refusal_ ? Status(*refusal_) : Status(); }
     /// An aggregate inside a larger expression of the SELECT clause: `SUM(c.a) / 2`.
     bool composes_aggregates() const { return composes_aggregates_; }

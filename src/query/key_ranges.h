@@ -21,8 +21,8 @@ struct KeyRange {
 
 /// The keys that items satisfying the WHERE clause can have: sorted, not overlapping, never empty.
 /// One point per value where the filter pins the whole key, a prefix range where it pins the first
-/// levels of a hierarchical one, and the whole key space where it says nothing. A filter that no
-/// item can satisfy, and a query that reads no items, give the point "".
+/// levels of a hierarchical one, and the whole key space where it says nothing. The point "" stands
+/// for a filter that no item can satisfy, and for a query that reads no items.
 std::vector<KeyRange> key_ranges(const CompiledQuery& query, const Parameters& parameters,
                                  const partition::PartitionKeyDefinition& definition);
 

@@ -28,7 +28,7 @@ inline constexpr size_t kEvaluationBytesMax = size_t{64} << 20;
 inline constexpr size_t kValueBytesMax = size_t{16} << 20;
 /// What DISTINCT, ORDER BY, GROUP BY and aggregates of one query run may retain.
 inline constexpr size_t kRetainedBytesMax = size_t{256} << 20;
-/// What all of them together may retain; the next one to ask for more is told to come again.
+/// What all of them together may retain; a run that asks for more is refused and may try again.
 inline constexpr size_t kRetainedTotalBytesMax = size_t{1} << 30;
 /// Items that a sort keeps at hand; further ones are read again when they are shown.
 inline constexpr size_t kSortedDocumentBytesMax = size_t{16} << 20;

@@ -62,7 +62,7 @@ struct PageRequest {
 };
 
 /// Work in one partition, counted as the RU formula counts it: by what the query says, not by what
-/// the plan did (service-model §3.2).
+/// the plan did (docs/request-units.md).
 struct PartitionWork {
     size_t partition = 0;  ///< index in PageScope::sources
     uint64_t seeks = 0;
@@ -120,7 +120,7 @@ struct PageAnswer {
     std::optional<bool> rids_fall;
     /// ORDER BY had to look for items without the key: an index on it would help.
     std::vector<index::PathStep> wants_sorted_path;
-    /// With a position: where the pass stands. Whoever has lost it asks without it.
+    /// With a position: the parked pass. A caller that has lost it asks without it.
     std::unique_ptr<ParkedPass> parked;
 };
 

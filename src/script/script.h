@@ -81,7 +81,7 @@ public:
     /// Code::kScriptSyntax with line and column when the text is no function.
     virtual Status check(std::string_view text, const Limits& limits = {}) = 0;
 
-    /// For all that runs on this thread from now on. Empty: whoever is stuck is waited for.
+    /// For all that runs on this thread from now on. Empty: the server waits for a stuck run.
     virtual void on_stuck(StuckHandler handler) = 0;
     /// The handler was called. What was stuck ends with an error when it comes back, and so does
     /// everything that is begun on this thread afterwards.

@@ -10,7 +10,7 @@ namespace orrery::server {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-/// A file of options is a screenful; whatever is larger was named by mistake.
+/// A file of options is short; a larger file was named by mistake.
 constexpr size_t kConfigBytesMax = 1 << 20;
 
 std::string_view trimmed(std::string_view text) {

@@ -27,7 +27,7 @@ namespace orrery::server {
 namespace {
 
 constexpr int64_t kStopGraceMs = 1000;
-/// Early enough that those which cannot be interrupted are answered before the grace is over.
+/// Early enough to answer the scripts that cannot be interrupted before the grace period ends.
 constexpr int64_t kStopScriptsMs = 500;
 constexpr size_t kWorkersMin = 4;
 
@@ -131,7 +131,7 @@ public:
         // Closing answers the writes that are still queued: engine, heads and listeners must be
         // there.
         Status status;
-        // While the folder is still ours.
+        // Do this while the server still holds the folder.
         if (recorder_ != nullptr) recorder_->keep_now();
         if (store_ != nullptr) status = store_->close();
         if (stuck() == 0) release();

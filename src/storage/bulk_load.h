@@ -9,12 +9,12 @@
 
 namespace orrery::storage {
 
-/// Whole sorted files for partitions that nobody reads or writes yet: past the log, the memtables
-/// and the committer. Owned by one thread. What is not ingested is removed again.
+/// Writes sorted files for partitions that nobody reads or writes yet. They bypass the log, the
+/// memtables and the committer. Owned by one thread. Files that were not ingested are removed.
 ///
-/// The keys of one partition and family come in ascending order. Loads may follow one another, the
-/// later one wins; once the partition has been written through the committer there is no other.
-/// The partition's number must be durable before ingest() (the log is synced there in any case).
+/// The keys of one partition and family come in ascending order. Loads may follow one another; the
+/// later one wins. After the first write through the committer no further load is allowed. The
+/// partition's number must be durable before ingest() (the log is synced there in any case).
 class BulkLoad {
 public:
     virtual ~BulkLoad() = default;

@@ -32,13 +32,13 @@ public:
     /// After the store is destroyed: takes away what was not synced and lets writes through again.
     void restore_power(Loss loss, uint64_t seed);
 
-    /// Writes fail as on a full disk once `bytes` more have been written; the last one is cut
+    /// After `bytes` more have been written, writes fail as on a full disk. The last one is cut
     /// short.
     void set_free_bytes(uint64_t bytes);
     void unlimited_space();
     /// Every write or sync fails with an input/output error while set.
     void fail_writes(bool fail);
-    /// No new table file is begun while set: who wants one waits.
+    /// While set, no new table file is created: its creator waits.
     void hold_tables(bool hold);
 
     // Straight to the files below, for tests that damage them.

@@ -15,7 +15,7 @@ void IndexDelta::append(std::string_view key, Change change) {
     DCHECK(key.size() >= 12);
     DCHECK(load_u64_be(key.data() + 4) >= keys::kReservedPathHashes);
     if (entries_.empty()) {
-        // An item of ordinary size, instead of growing half a dozen times.
+        // Enough for an ordinary item, so that the buffer does not grow several times.
         constexpr size_t kEntries = 40;
         constexpr size_t kKeyBytes = 48;
         entries_.reserve(kEntries);

@@ -13,7 +13,7 @@
 /// What queries ask of a view beyond plain reads. Every View is made by the store.
 namespace orrery::storage {
 
-/// What a thread that must not wait may still read, in rough steps of a fraction of a microsecond.
+/// How much a thread that must not wait may still read. A step is a fraction of a microsecond.
 struct ReadBudget {
     uint64_t steps_left = 0;
     bool exceeded = false;  ///< a read was refused: whatever was read is not the whole answer
@@ -31,7 +31,7 @@ ViewPtr in_memory(const View& view, ReadBudget& budget);
 /// The budget of such a view; null: the view has none.
 ReadBudget* budget_of(const View& view);
 
-/// Values that lie where the store has them, for as long as this lives. Owned by one thread.
+/// Values that stay where the store has them while this object lives. Owned by one thread.
 class PinnedValues {
 public:
     virtual ~PinnedValues() = default;
@@ -46,9 +46,9 @@ public:
 constexpr uint64_t kOnlyIfInMemory = INT64_MAX;
 
 /// Entries per term in [begin, end) (an empty end: no bound) of a path. `path`: partition and path
-/// hash; its keys end with docrefs of `docref_bytes` bytes. nullopt when that is not in memory and
-/// not yet worth being put there: it is once the entries given to note_walk() are more than `cost`,
-/// how many the path has.
+/// hash; its keys end with docrefs of `docref_bytes` bytes. nullopt when the counts are not in
+/// memory and not yet worth making. They are worth it once note_walk() was given more than `cost`
+/// entries, where `cost` is how many the path has.
 Result<std::optional<TermCounts>> term_counts(const View& view, std::string_view path,
                                               size_t docref_bytes, std::string_view begin,
                                               std::string_view end, uint64_t cost);

@@ -201,11 +201,13 @@ public:
         if (closed_.exchange(true)) return {};
         reclaimer_->stop();
         Status status = committer_->stop();
-        // The committer has answered everybody: who still uses the database is about to leave it.
+        // The committer has answered everything. Threads that still use the database are about to
+        // leave it.
         const std::unique_lock unused(database_use_);
         database_->on_background_error(nullptr);
         reclaimer_.reset();
-        // The committer stays, to answer late submits. Two owners: it and this.
+        // The committer stays, to answer late submits. The database has two owners: the committer
+        // and this.
         if (database_.use_count() > 2) {
             log::warning("storage: views of " + database_->folder() + " are still in use at close");
             return status;

@@ -13,7 +13,7 @@
 #include "storage/keys.h"
 
 /// The only user of RocksDB. A Store is one database folder (or memory), one commit order, and the
-/// index runs that are not yet on disk. Design D2b, D3, D4.
+/// index runs that are not yet on disk. docs/decisions.md 3, 4 and 5 say why.
 namespace orrery::storage {
 
 namespace detail {
@@ -128,12 +128,12 @@ private:
     bool repeats_ = false;
 };
 
-/// The committer's hands while it decides one operation. Everything done through it is applied
-/// with the operation or not at all. Valid during CommitOperation::decide() only.
+/// What the committer works with while it decides one operation. Everything written through it is
+/// applied with the operation or not at all. Valid during CommitOperation::decide() only.
 class CommitScope {
 public:
     virtual ~CommitScope() = default;
-    /// The newest state, earlier operations of the same group included.
+    /// Reads the newest state, including earlier operations of the same group.
     virtual Result<std::optional<std::string>> get(Family family, std::string_view key) = 0;
     virtual void put(Family family, std::string_view key, std::string_view value) = 0;
     virtual void remove(Family family, std::string_view key) = 0;
@@ -209,7 +209,7 @@ public:
     /// horizon set it before start(); until then no image is dropped.
     virtual void set_image_horizon(PartitionId partition, Lsn lsn) = 0;
     /// Takes back the space of images at or below an LSN that the horizon has passed, in the
-    /// background, where it is worth the work: they may lie in files that no compaction touches.
+    /// background, if it is worth the work. They may lie in files that no compaction would touch.
     virtual void reclaim_images(PartitionId partition, Lsn lsn) = 0;
     /// Index and counters on disk hold everything of the partition up to here: recovery needs
     /// neither log records nor images at or below it. Any thread.

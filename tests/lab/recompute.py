@@ -3,7 +3,7 @@
 
 Starts a server, makes requests whose charges, sizes and keys this script notes down itself, asks for the
 report with its observations, and compares: what was observed with what was done here; what every finding
-says it saves with the formulas of the service model, written down here a second time; prices with prices.
+says it saves with the formulas of docs/request-units.md, written down here a second time; prices with prices.
 
     tests/lab/recompute.py [SERVER]          default: build/orrery
     tests/lab/recompute.py --report FILE     only the second half, on a saved report (observations=true)
@@ -36,7 +36,7 @@ def check(what, found, expected, tolerance=1e-6):
     return near
 
 
-# --- charges and prices, from the service model -------------------------------------------------------
+# --- charges and prices, from docs/request-units.md and docs/lab-rules.md --------------------------------------------------
 
 KB = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]
 READ = [21, 22, 24, 28, 35, 46, 100, 209, 426, 860, 3064, 6128]

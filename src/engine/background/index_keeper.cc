@@ -55,7 +55,7 @@ void IndexKeeper::loop() {
         if (more.ok()) {
             asked_ = asked_ || *more;
         } else {
-            // Not at once again; a store that takes no more writes is not asked again.
+            // Do not retry at once. Do not retry at all once the store takes no more writes.
             wake_.wait_for(lock, kRetry, [this] { return stop_; });
             asked_ = store_.health().ok();
         }

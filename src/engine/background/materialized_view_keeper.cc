@@ -105,7 +105,7 @@ void MaterializedViewKeeper::loop() {
         const std::lock_guard lock(mutex_);
         std::erase_if(states_, [&](const auto& entry) { return !works_.contains(entry.first); });
     }
-    // A clean stop leaves little to do again.
+    // Keep the positions, so that little is repeated after a clean stop.
     for (const auto& view : engine_.catalog().materialized_views())
         if (const auto work = works_.find(view.view->rid.whole()); work != works_.end())
             (void)keep(view, work->second, true);
@@ -115,7 +115,7 @@ Result<bool> MaterializedViewKeeper::advance(const catalog::MaterializedViewStat
     // Ranges as they are now: the source may have been split since the last round.
     TRY(const auto routed, engine_.route(*view.source));
     const catalog::Container& source = *routed.container;
-    // Positions of ranges that are gone live on in those that came of them.
+    // Ranges that came of others take over their positions.
     catalog::MaterializedViewProgress now;
     now.built = work.progress.built;
     for (const auto& range : source.ranges->ranges)
@@ -294,7 +294,8 @@ Status MaterializedViewKeeper::apply(const catalog::ContainerPtr& view, std::vec
             } else if (errors::is_server_failure(error.code) || !writes[i].upsert) {
                 failure = status.clone();
             } else {
-                // The view cannot hold it (too large, a key too long): then not an old one either.
+                // The materialized view cannot hold the item (too large, key too long), so its old
+                // version must go too.
                 note_refusal(view->rid, error.message);
                 again.push_back(remove(writes[i].epk, writes[i].id));
             }

@@ -152,7 +152,7 @@ uint64_t PartitionKeeper::next_job() {
     for (const Job& job : waiting) {
         const catalog::ContainerRid& rid = job.change.container;
         const auto container = catalog_.find_container(rid.database.text(), rid.text());
-        // A container that is gone: whoever asked is told.
+        // The container is gone: report that to whoever asked.
         if (container == nullptr || container->settings->previous.empty()) return job.number;
         job.progress->phase = Phase::kWaitingForIndex;
         if (hurried.number == 0) hurried = rid;

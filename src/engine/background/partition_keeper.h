@@ -38,7 +38,7 @@ public:
     /// After a redistribution: asks for splits of the ranges that were given more throughput than a
     /// partition serves.
     Status split_overloaded(const catalog::Container& container);
-    /// Those of a container that wait, run, or ended of late; oldest first.
+    /// Jobs of a container that wait, run, or ended recently; oldest first.
     std::vector<Job> jobs(const catalog::ContainerRid& container) const;
     /// One waits or runs.
     bool busy(const catalog::ContainerRid& container) const;

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::string_view kRoot = "/_explorer";
 
-/// Nothing from elsewhere, no inline scripts or style sheets, no frames: a page that holds an
-/// account key must not run anybody else's code. Style attributes are what the browser itself
-/// writes when text is typed into an editable element.
+/// The page loads nothing from elsewhere and has no inline scripts, style sheets or frames: a page
+/// that holds an account key must not run foreign code. Style attributes are what the browser
+/// itself writes when text is typed into an editable element.
 constexpr std::string_view kContentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self'; "

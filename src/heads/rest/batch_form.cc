@@ -93,8 +93,7 @@ Result<std::string> text_member(const json::Value& entry, std::string_view name,
     return std::string(value.as_string());
 }
 
-/// A member that is not read would change what the client believes to happen: a condition, a
-/// trigger, an expiry.
+/// An ignored member (a condition, a trigger, an expiry) would mislead the client.
 Status refuse_other_members(const json::Value& entry, size_t index) {
     constexpr std::string_view kKnown[] = {
         "operationType", "id",           "partitionKey",      "ifMatch",

@@ -18,8 +18,8 @@ struct BatchItem {
     partition::ItemOperation operation;
     std::string partition_key;  ///< bulk: JSON array text; empty otherwise
     bool minimal = false;
-    /// What is wrong with this operation alone: the end of an atomic batch, and of bulk no more
-    /// than its own answer.
+    /// The error of this operation alone. It ends an atomic batch; in bulk it is only this
+    /// operation's answer.
     Status refused;
 };
 

@@ -1,5 +1,5 @@
-// What every request is held to: values that are some, and no header that means something elsewhere
-// only.
+// Rules for every request: header values must be valid, and no header may be present that has a
+// meaning only on other requests.
 #include <fmt/format.h>
 
 #include "base/encoding.h"
@@ -21,7 +21,7 @@ bool is_item_query(const Call& call) {
            !is_plan(call) && !call.headers.says_true(HeaderName::kIsBatch);
 }
 
-/// A value that is none is an error also where the header has nothing to do.
+/// An invalid value is an error even where the header has no effect.
 Status check_values(const Call& call) {
     const RequestHeaders& headers = call.headers;
     TRY_STATUS(page_size(call).status().clone());
@@ -58,7 +58,7 @@ constexpr Misplaced kNotOnQueries[] = {
     {HeaderName::kAutopilotSettings, "x-ms-cosmos-offer-autopilot-settings", kForThroughput},
 };
 
-/// Who sends a condition expects it to hold.
+/// A client that sends a condition expects it to be checked.
 Status check_query(const Call& call) {
     for (const auto& [name, spelling, place] : kNotOnQueries)
         if (!call.headers[name].empty())

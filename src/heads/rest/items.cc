@@ -77,7 +77,7 @@ Status write_new(const CallPtr& call) {
     ItemOperation& operation = request.operation;
     operation.kind = upsert ? OperationKind::kUpsert : OperationKind::kCreate;
     TRY(operation.directive, indexing_directive(call->headers[HeaderName::kIndexingDirective]));
-    // A create succeeds only where nothing is, whatever the conditions say.
+    // A create succeeds only if the item does not exist, whatever the conditions say.
     if (upsert && call->headers.has(HeaderName::kIfNoneMatch))
         return Status(if_none_match_on_write());
     if (upsert) operation.if_match = std::string(unquoted(call->headers[HeaderName::kIfMatch]));

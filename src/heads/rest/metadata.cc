@@ -70,7 +70,8 @@ Status list_containers(const CallPtr& call) {
                            : reply_listing(call, rid, "DocumentCollections", list, text);
 }
 
-/// Upserting databases and containers is not in the protocol; creating instead would surprise.
+/// The protocol has no upsert of databases and containers; creating instead would surprise the
+/// client.
 Status refuse_upsert(const Call& call) {
     TRY(const bool upsert, call.headers.boolean(HeaderName::kIsUpsert));
     if (upsert)

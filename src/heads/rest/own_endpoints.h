@@ -8,7 +8,8 @@ namespace orrery::rest {
 /// The container of /_orrery/containers/{database}/{container}/…, or a 404 that names both.
 Result<catalog::ContainerPtr> named_container(Call& call);
 
-/// To a request that no endpoint answers: 405 where one has the path (`known`), else 404.
+/// Answers a request that no endpoint serves: 405 if some endpoint has the path (`known`), else
+/// 404.
 void reply_no_endpoint(const CallPtr& call, bool known);
 
 }  // namespace orrery::rest

@@ -195,8 +195,8 @@ Result<FeedScope> feed_scope(const Call& call) {
             components.push_back(json::Value());
         if (!components.empty()) {
             TRY(auto epk, partition::effective_partition_key(container.settings->key, components));
-            // Several headers at once: what all of them allow. The empty key is one key, not a
-            // prefix of all.
+            // With several headers the scope is what all of them allow. The empty key is one key,
+            // not a prefix of all.
             narrow(scope.range, epk.empty() ? partition::EpkRange{"", std::string(1, '\0')}
                                             : partition::range_of_key(epk));
             scope.full_key = components.size() == container.settings->key.paths.size();

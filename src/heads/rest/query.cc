@@ -49,7 +49,7 @@ Status run_item_query(const CallPtr& call) {
     request.text = std::move(parsed.text);
     request.parameters = parsed.parameters;
     request.over_container = scope.is_container();
-    // Together with other headers the key may leave less than itself, or nothing.
+    // Together with other headers the scope may be smaller than the key, or empty.
     if (scope.full_key &&
         (scope.epk->empty() || (scope.range.is_of_key() && scope.range.min == *scope.epk)))
         request.full_epk = scope.epk;

@@ -101,7 +101,7 @@ std::string answer_json(const engine::PlanAnswer& answer) {
         plan.hybrid ? hybrid_json(*plan.hybrid) : "null");
 }
 
-/// Mistakes in the query are reported in the same words as for a query, behind this introduction.
+/// Errors of the text are worded as for a query, after this introduction.
 ErrorAnswer plan_error(const Error& error) {
     ErrorAnswer out = answer_to(error);
     if (out.status != 400) return out;

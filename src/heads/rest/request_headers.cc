@@ -86,7 +86,7 @@ bool may_repeat(HeaderName name) {
     return name == HeaderName::kAccept || name == HeaderName::kPrefer;
 }
 
-/// A value that is no boolean must not choose silently what a request means or what is answered.
+/// A value that is no boolean must not silently decide what a request means.
 constexpr std::array kBooleans = {
     HeaderName::kIsQuery,
     HeaderName::kIsQueryGo,

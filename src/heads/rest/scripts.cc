@@ -53,7 +53,7 @@ Result<catalog::ScriptPtr> find_script(const Call& call) {
     return call.session.find_script(call, type_of(call), call.route.last_id());
 }
 
-/// The body's JavaScript must be some; what else is wrong with the body read_script_body() words.
+/// The body must hold valid JavaScript; read_script_body() reports other errors of the body.
 Status check_text(const Call& call, const json::Value& body) {
     const json::Value text = body.is_object() ? body.member("body") : json::Value();
     return text.is_string() ? call.session.check_script(text.as_string()) : Status();
@@ -155,7 +155,7 @@ Status run_procedure(const CallPtr& call) {
 
 using Handler = Status (*)(const CallPtr&);
 
-/// What a request asks for; null: nothing that there is. Queries carry a body, as creates do.
+/// The handler of a request; null: there is none. Queries have a body, as creates have.
 Handler handler_of(const Call& call) {
     const auto method = call.request().method;
     if (call.route.feed) {
@@ -182,7 +182,7 @@ void handle_scripts(const CallPtr& call) {
         if (const Status status = handler(call); !status.ok()) reply_error(call, status.error());
         return;
     }
-    // Whoever brings JavaScript has it checked.
+    // JavaScript is checked before it is stored.
     if (handler == create_script || handler == replace_script)
         return call->session.on_script_thread(
             [call, handler] { return handler(call); },
@@ -231,7 +231,7 @@ void add_script_log(const Call& call, std::string_view log) {
     if (!wanted.ok() || !*wanted) return;
     std::string text;
     for (size_t at = 0; at < log.size();) {
-        // Whole characters only: clients decode the rest or nothing.
+        // Cut at a character border, so that clients can decode the text.
         size_t next = at + 1;
         while (next < log.size() && (static_cast<unsigned char>(log[next]) & 0xC0) == 0x80) ++next;
         const std::string character = percent_encode(log.substr(at, next - at));

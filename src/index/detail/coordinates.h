@@ -7,7 +7,7 @@
 
 #include "index/geometry.h"
 
-/// GeoJSON taken apart: what every space asks of it, before anybody looks at where its points lie.
+/// Reads GeoJSON and checks what holds in every space, before the positions of points matter.
 namespace orrery::index::detail {
 
 using Pair = std::array<double, 2>;  ///< longitude and latitude, or x and y

@@ -102,7 +102,7 @@ void visit_nearest(const MutableS2ShapeIndex& edges, Target& target, const Visit
     query.mutable_options()->set_include_interiors(false);
     const S1Angle nearest = query.FindClosestEdge(&target).distance().ToAngle();
     const double bound = nearest.radians() * kMetresMax / kMetresMin * kSlack + kAngleSlack;
-    // One below "no limit", of which S2 would warn where the distance has no bound either.
+    // One less than "no limit": S2 warns when neither the number nor the distance is limited.
     query.mutable_options()->set_max_results(S2ClosestEdgeQuery::Options::kMaxMaxResults - 1);
     query.mutable_options()->set_inclusive_max_distance(
         S1ChordAngle(S1Angle::Radians(std::min(bound, M_PI))));

@@ -19,7 +19,7 @@ namespace {
 using json::Value;
 
 const char* check_position(const Pair& pair) {
-    // NaN is between nothing.
+    // NaN fails every comparison.
     if (!(pair[0] >= -180 && pair[0] <= 180))
         return "Longitude values must be between -180 and 180 degrees.";
     if (!(pair[1] >= -90 && pair[1] <= 90))
@@ -145,7 +145,7 @@ private:
                 }
             }
         for (Corner& corner : added) corner.point = rings_[corner.from_ring][corner.from];
-        // From behind, so that places stay what they are.
+        // Insert from the end, so that earlier places stay valid.
         std::sort(added.begin(), added.end(), [](const Corner& a, const Corner& b) {
             return std::tie(a.ring, a.edge, a.along) > std::tie(b.ring, b.edge, b.along);
         });

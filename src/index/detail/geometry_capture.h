@@ -17,7 +17,7 @@ namespace orrery::index::detail {
 class GeometryCapture {
 public:
     void reset();
-    /// Something may come that is part of an object.
+    /// True while parts of an object may follow.
     bool active() const { return !objects_.empty(); }
 
     /// A value of the item begins at `depth`, under a member name or (`name` empty) as an element.

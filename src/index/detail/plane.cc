@@ -104,7 +104,7 @@ PlanePoint inner_point(const std::vector<PlaneRing>& rings) {
                 widest = crossings[j + 1] - crossings[j];
                 best = {crossings[j] + widest / 2, y};
             }
-        if (widest > 0 && i > 16) break;  // wide enough was found; no need to try every height
+        if (widest > 0 && i > 16) break;  // it is wide enough: stop trying heights
     }
     return best;
 }
@@ -182,7 +182,7 @@ bool area_within_area(const PlaneShape& a, const PlaneShape& b) {
 }
 
 double ring_area(const PlaneRing& ring) {
-    // Relative to a corner, so that large coordinates cost no digits.
+    // Computed relative to a corner, so that large coordinates lose no digits.
     double twice = 0;
     for (size_t i = 1; i + 1 < ring.size(); ++i)
         twice += static_cast<double>(turn(ring[0], ring[i], ring[i + 1]));

@@ -30,7 +30,7 @@ bool meets_box(const Segment& s, const PlaneBox& box) {
     if (s.max_x() < box.xmin || s.min_x() > box.xmax || s.max_y() < box.ymin ||
         s.min_y() > box.ymax)
         return false;
-    // All corners on one side of the line through it.
+    // All corners lie on one side of the segment's line.
     int left = 0;
     int right = 0;
     for (const PlanePoint corner :
@@ -97,7 +97,7 @@ public:
 
 private:
     double border(double low, double high, uint32_t number, uint32_t level) const {
-        // The same for every level that has this border.
+        // The result is the same for every level that has this border.
         const double share = std::ldexp(static_cast<double>(number), -static_cast<int>(level));
         return share == 1 ? high : low + (high - low) * share;
     }

@@ -31,7 +31,7 @@ bool cross(const Segment& s, const Segment& t) {
            sign(turn(t.a, t.b, s.a)) * sign(turn(t.a, t.b, s.b)) < 0;
 }
 
-/// Whether two edges of the rings of one shape lie to each other as they must not.
+/// True if two edges of the rings of one shape lie in a forbidden way.
 bool collide(const RingEdge& a, const RingEdge& b, size_t ring_size) {
     if (!segments_meet(a.segment, b.segment)) return false;
     if (a.ring != b.ring) return cross(a.segment, b.segment) || share_stretch(a.segment, b.segment);

@@ -48,7 +48,7 @@ private:
         R2Point b;
         R2Rect bound;
     };
-    /// An angle is longer by at most this on a face of the cube around the sphere.
+    /// Projected onto a face of the cube around the sphere, an angle grows by at most this factor.
     static constexpr double kStretchMax = 4;
 
     void add(const S2Shape::Edge& edge) {

@@ -71,7 +71,7 @@ public:
         place.node = parent.element_node;
         return place;
     }
-    /// Between two items. Learning pays from the second one on.
+    /// Between two items. Learning pays off from the second item on.
     void begin_item() {
         learning_ = true;
         if (nodes_.size() >= kPathsMax) forget();

@@ -59,7 +59,7 @@ private:
         if (last_name_wins_) count = keep_last(first, count);
         return Value::object(arena_.copy(std::span<const Member>(first, count)));
     }
-    /// Of equal names the first keeps its place and takes the last one's value.
+    /// Where a name repeats, the first member keeps its place and takes the last one's value.
     static size_t keep_last(Member* first, size_t count) {
         std::vector<size_t> order(count);
         for (size_t i = 0; i < count; ++i) order[i] = i;

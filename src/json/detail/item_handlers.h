@@ -11,11 +11,11 @@
 #include "json/detail/lexer.h"
 #include "json/item.h"
 
-/// Parts from which the scan handlers of item.cc are put together. Depth is the number of open
-/// containers: 1 for the item's own members.
+/// Building blocks of the scan handlers in item.cc. Depth is the number of open containers: 1 for
+/// the item's own members.
 namespace orrery::json::detail {
 
-/// Forwards a scan to an ItemVisitor and keeps it quiet inside subtrees that it refused.
+/// Forwards a scan to an ItemVisitor, but not the subtrees that the visitor refused.
 class VisitorFeed {
 public:
     explicit VisitorFeed(ItemVisitor* visitor) : visitor_(visitor), muted_(visitor == nullptr) {}
@@ -134,10 +134,10 @@ private:
     void flush(const char* to) { out_.append(run_, static_cast<size_t>(to - run_)); }
 
     std::string& out_;
-    const char* run_;  ///< what lies between here and the scan is still to be copied
+    const char* run_;  ///< text from here to the scan's position is not copied yet
     bool any_kept_ = false;
     bool dropping_ = false;
-    bool skip_comma_ = false;  ///< the next comma separates from dropped members only
+    bool skip_comma_ = false;  ///< only dropped members precede the next comma
 };
 
 }  // namespace orrery::json::detail

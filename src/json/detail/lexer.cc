@@ -116,7 +116,7 @@ bool lex_escaped_string(const char* begin, const char* escape, const char* end, 
                         StringToken& token, Fault& fault) {
     const char* const quote = find_closing_quote(escape, end, fault);
     if (quote == nullptr) return false;
-    // No escape is shorter than what it stands for.
+    // An escape is never shorter than the character it stands for.
     char* const decoded = arena.allocate(static_cast<size_t>(quote - begin), 1);
     char* out = decoded;
     for (const char* p = begin; p < quote;) {
@@ -194,7 +194,7 @@ bool convert_number(std::string_view literal, bool integer, Value& value) {
 
 const char* find_bad_utf8(std::string_view text) {
     if (text.empty() || simdjson::validate_utf8(text.data(), text.size())) return nullptr;
-    // Rare: narrow it down to the first character that is wrong.
+    // This is rare: look for the first wrong character.
     const char* p = text.data();
     const char* const end = p + text.size();
     while (p < end) {

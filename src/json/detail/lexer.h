@@ -135,7 +135,7 @@ inline const char* lex_number(const char* p, const char* end, Value& value, Faul
     return p;
 }
 
-/// The first byte of a text that is not well-formed UTF-8; null when all is well.
+/// The first byte that is not well-formed UTF-8; null when the whole text is.
 const char* find_bad_utf8(std::string_view text);
 
 }  // namespace orrery::json::detail

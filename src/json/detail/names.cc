@@ -18,7 +18,7 @@ bool NameTracker::unique_from(size_t first) {
         if (const int order = a.view().compare(b.view()); order != 0) return order < 0;
         return a.offset < b.offset;
     });
-    // The earliest repetition is reported, as it is for small objects.
+    // Reports the earliest repetition, as for small objects.
     bool unique = true;
     for (Name* n = begin; n + 1 < end; ++n) {
         if (n[0].hash != n[1].hash || n[0].view() != n[1].view()) continue;

@@ -8,7 +8,7 @@
 
 namespace orrery::json::detail {
 
-/// Of length, head and tail of a name: cheap, and good enough for names of members.
+/// A hash of the name's length, head and tail. Cheap, and good enough for member names.
 inline uint32_t name_hash(std::string_view name) {
     const char* p = name.data();
     const size_t n = name.size();

@@ -24,9 +24,9 @@ struct ScanHandler {
     void name(const StringToken&, const char* /*at*/) {}  ///< before a member's value
     void element() {}                                     ///< before an array element
     void scalar(const Value&) {}
-    /// Behind every value, the outermost included.
+    /// Called after every value, the outermost included.
     void after_value(const char* /*behind*/) {}
-    /// Asked behind every value: true ends the scan early, and successfully.
+    /// Called after every value. True ends the scan early, with success.
     bool finished() const { return false; }
     void space(const char* /*from*/, const char* /*to*/) {}
     /// A string (value or name) with escapes, from its opening quote on.

@@ -12,8 +12,8 @@
 
 namespace orrery::json::detail {
 
-/// One strict pass over one JSON text: everything is looked at, nothing is taken on trust.
-/// Strings with escapes are decoded into `arena`; all else borrows the text.
+/// One strict pass over one JSON text. It checks everything and trusts nothing. Strings with
+/// escapes are decoded into `arena`; all else borrows the text.
 template <typename Handler>
 class Scanner {
 public:

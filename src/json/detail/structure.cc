@@ -43,7 +43,7 @@ struct ByteMasks {
            ((last << 2) | (last_before >> 62));
 }
 
-/// Keeps of `candidates` those at depth 1, up to the end of the object.
+/// Keeps the candidates at depth 1, up to the end of the object.
 [[gnu::always_inline]] inline StructureBlock own_members(uint64_t candidates, uint64_t open,
                                                          uint64_t close, int64_t depth) {
     const auto depth_at = [&](uint64_t below) {
@@ -210,7 +210,7 @@ ORRERY_AVX2 void scan_structure_avx2(const char* text, size_t count, const Wante
                 colons_behind(bytes.quote, running.quotes, names.distance[n], last, state.last[n]);
             state.last[n] = last;
         }
-        // A product without carries by all ones is the running parity.
+        // A carry-less product with all ones gives the running parity.
         const __m128i parity =
             _mm_clmulepi64_si128(_mm_set_epi64x(0, static_cast<long long>(bytes.quote)), ones, 0);
         out[i] =

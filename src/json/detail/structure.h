@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The members of one object in JSON text, 64 bytes at a time and without a branch per byte or
-/// member: knows what is inside strings and how deep, and which colons may stand behind a few
-/// names.
+/// Finds the members of one object in JSON text, 64 bytes at a time and without a branch per byte
+/// or member. It knows which bytes are inside strings, how deep they are, and which colons may
+/// follow one of a few names.
 namespace orrery::json::detail {
 
 inline constexpr size_t kBlockBytes = 64;
@@ -13,8 +13,8 @@ inline constexpr size_t kBlockBytes = 64;
 inline constexpr size_t kWantedNamesMax = 8;
 inline constexpr size_t kWantedNameBytesMax = 61;
 
-/// What the scan knows of the names: how far before the colon the opening quote stands, and the
-/// byte in front of the closing quote. None: every name is wanted.
+/// What the scan knows about the names: the distance from the opening quote to the colon, and the
+/// byte before the closing quote. Empty: every name is wanted.
 struct WantedNames {
     size_t count = 0;
     uint8_t distance[kWantedNamesMax] = {};

@@ -27,7 +27,7 @@ public:
         if (value.is_undefined() && wrong_at_ == nullptr) wrong_at_ = behind;
         built.value = value;
     }
-    /// Behind the first wrapper that is none of a type in use; null: all is well.
+    /// Points behind the first wrapper whose type is not in use; null: all types are.
     const char* wrong_at() const { return wrong_at_; }
 
 private:

@@ -20,7 +20,8 @@ int64_t round_up(int64_t value, int64_t step) {
     return (value + step - 1) / step * step;
 }
 
-/// Of a reservation, in tenths of a percent, by the RU/s that come before; service-model §5.
+/// What a reservation takes off, in tenths of a percent, by the RU/s that come before
+/// (docs/lab-rules.md).
 struct Tier {
     int64_t ru;              ///< of this tier; the last has no end
     std::array<int, 4> off;  ///< 1 y single, 1 y multi, 3 y single, 3 y multi
@@ -246,7 +247,7 @@ MicroDollars worth_of_ru(const Observation& observation, double ru) {
     const double hour = static_cast<double>(observation.multi_region_writes ? kMultiWriteHour
                                             : mode == "autoscale"           ? kAutoscaleHour
                                                                             : kManualHour);
-    // Saved RU are worth what it costs to provision them evenly.
+    // A saved RU is worth what it costs to provision it at an even rate.
     return std::llround(ru / 3600 * hour * static_cast<double>(observation.regions));
 }
 

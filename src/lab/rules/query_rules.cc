@@ -375,7 +375,7 @@ void judge_select_star(const Observation& of, const Thresholds& limits, Judgemen
                                 limits.result_times_used * static_cast<double>(*query.used_bytes);
         const bool huge = query.returns_items && query.p50_result_bytes > limits.result_bytes;
         if (!unused && !huge) continue;
-        // Without a word from the application: what one page of 100 KB would be.
+        // If the application reports nothing, assume one page of 100 KB.
         const double needed = query.used_bytes ? static_cast<double>(*query.used_bytes)
                                                : static_cast<double>(limits.result_bytes) *
                                                      static_cast<double>(query.pages);

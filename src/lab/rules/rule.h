@@ -12,14 +12,14 @@
 #include "lab/rules/cost.h"
 #include "lab/rules/observation.h"
 
-/// The design rules (service-model §12): each is a pure function from an observation to findings.
+/// The design rules (docs/lab-rules.md): each is a pure function from an observation to findings.
 namespace orrery::lab {
 
 enum class Severity : uint8_t { kInfo, kLow, kMedium, kHigh, kCritical };
 std::string_view severity_name(Severity severity);
 std::optional<Severity> parse_severity(std::string_view name);
 
-/// Defaults are those of the dossier; a caller may set others.
+/// Defaults are those of docs/lab-rules.md; a caller may set others.
 struct Thresholds {
     double skew_times_median = 10;
     double skew_share = 0.05;
@@ -79,7 +79,7 @@ struct Fact {
     std::string unit;
 };
 
-/// What says it better than words. Values are by series, then by label.
+/// A chart of the evidence. Values are by series, then by label.
 struct FindingChart {
     std::string kind;  ///< bars, lines, heat
     std::string title;
@@ -110,7 +110,7 @@ struct Finding {
     Change change;
     int64_t saved_ru_month = 0;
     MicroDollars saved_month = 0;
-    std::string saving_note;  ///< what the saving is where it is no money, or how it was reckoned
+    std::string saving_note;  ///< the saving in words if it is not money, or how it was computed
 
     Finding& fact(std::string name, double value, std::string unit = {});
     Finding& advise(std::string kind, std::string text, std::string json = {},
@@ -146,7 +146,7 @@ const Rule& rule_of(int number);
 
 std::vector<Judgement> judge_all(const Observation& of, const Thresholds& limits);
 
-// What several rules reckon with.
+// Figures that several rules use.
 
 /// RU of a point read, and of a create with so many terms.
 double read_ru(double bytes);

@@ -36,14 +36,14 @@ void judge_whale(const Observation& of, const Thresholds& limits, Judgement& out
     if (of.storage_keys)
         for (const auto& key : of.storage_keys->largest)
             tenants[first_level(key.key)].bytes += static_cast<double>(key.bytes);
-    // With so few tenants a fifth is no whale.
+    // With so few tenants, a fifth of the total is not dominant.
     constexpr size_t kTenantsMin = 10;
     if (tenants.size() < kTenantsMin) return;
     const auto p95 = [&](double Tenant::*member) {
         std::vector<double> values;
         for (const auto& [name, tenant] : tenants) values.push_back(tenant.*member);
         std::sort(values.begin(), values.end());
-        // Of all but the largest: it must not be its own yardstick.
+        // Leave the largest out: it must not be compared with itself.
         return values[static_cast<size_t>(static_cast<double>(values.size() - 2) * 0.95)];
     };
     const double ru_p95 = p95(&Tenant::ru);

@@ -151,7 +151,7 @@ void judge_under_provisioned(const Observation& of, const Thresholds& limits, Ju
     if (!all) return;
     const double served = std::max(1.0, requests - throttled);
     const double mean = ru / served;
-    // What the busiest minute wanted: an hour that was idle but for one burst is not its own mean.
+    // Take the demand of the busiest minute: the mean of an hour with one burst would be too low.
     double wanted = 0;
     double peak = 0;
     for (size_t i = 0; i < minutes; ++i) {

@@ -219,7 +219,7 @@ private:
             const auto second =
                 static_cast<size_t>((sandbox.clock().wall_us() - start_us_) / 1'000'000);
             if (second < out_.ru_by_second.size()) out_.ru_by_second[second] += ru;
-            // The engine has taken one; the others that this one stands for pay, too.
+            // The engine has charged one request; charge the others that it stands for.
             const auto more =
                 static_cast<int64_t>(static_cast<double>(charge.units) * (stands_for_ - 1));
             if (more > 0) sandbox.engine().settle(ranges[i], {}, {more});
@@ -266,7 +266,7 @@ private:
         return {};
     }
 
-    /// A create of a later round needs another id.
+    /// A create in a later round needs a new id.
     std::string fresh_body(size_t index, uint64_t round) {
         uint64_t& times = made_[index];
         const uint64_t number = times++;

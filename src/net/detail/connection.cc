@@ -142,7 +142,7 @@ void Connection::read_some() {
         on_input_end(count == 0);
         return;
     }
-    // Less than asked for: that was all. What comes later is another event.
+    // Fewer bytes than asked for: the input is empty. Later input is another event.
     if (static_cast<size_t>(count) < size && !input_ending_) readable_ = false;
     if (state_ == State::kLingering) {
         arm_read();
@@ -226,7 +226,7 @@ bool Connection::decrypt() {
                 break;
         }
     }
-    // Handshake messages, alerts and key updates. Requested ones without end are an attack.
+    // Handshake messages, alerts and key updates. An endless stream of them is an attack.
     constexpr size_t kPendingBytesMax = 1024 * 1024;
     if (!sending_) failed |= flush_tls() == Progress::kFailed;
     if (failed || tls_->output().size() > kPendingBytesMax) {

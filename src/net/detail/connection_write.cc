@@ -132,7 +132,7 @@ void Connection::send_at_once(std::string_view bytes) {
         if (!tls_->write(bytes) || flush_tls() == Progress::kFailed) close();
         return;
     }
-    // Nothing else is being sent, so so few bytes fit unless the connection is beyond help.
+    // Nothing else is being sent, so these few bytes fit unless the connection is broken.
     const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(bytes.size())) close();
 }

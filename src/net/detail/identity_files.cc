@@ -94,7 +94,7 @@ Status remove_file(const std::string& path) {
 void restrict_to_owner(const std::string& path) {
     struct stat info {};
     if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 0077) != 0) {
-        // Not ours, or a read-only mount: whoever set that up decides.
+        // Not our file, or a read-only mount: leave it as it is.
         [[maybe_unused]] const int ignored = ::chmod(path.c_str(), 0600);
     }
 }

@@ -18,8 +18,8 @@ namespace orrery::net::detail {
 namespace {
 
 constexpr int kEventsMax = 128;
-/// A client that has its answer wants a processor. Where there are fewer of these than clients,
-/// each one that wakes takes the place of this thread: answers are sent a few at a time.
+/// A client that gets its answer wakes up and wants a processor. Where processors are few, it takes
+/// the place of this thread. So answers are sent a few at a time.
 constexpr size_t kAnswersHeldMax = 16;
 constexpr int64_t kAnswerHeldUsMax = 200;
 
@@ -82,7 +82,7 @@ void Loop::serve() {
 void Loop::wait_for_events() {
     int timeout_ms = -1;
     if (const int64_t due_ms = next_due_ms(); due_ms != kNever) {
-        // The coarse clock is behind; a little later is never too early.
+        // The coarse clock may lag, so wait a little longer.
         const int64_t delay_ms = std::max<int64_t>(0, due_ms - coarse_now_ms() + 1);
         timeout_ms = static_cast<int>(std::min<int64_t>(delay_ms, std::numeric_limits<int>::max()));
     }
@@ -212,7 +212,7 @@ void Loop::send_soon(std::shared_ptr<Connection> connection) {
     to_send_.push_back(std::move(connection));
 }
 
-/// Answers to what follows on the same connections wait for the next time: others get their turn.
+/// Further answers of the same connections wait for the next round, so that others get their turn.
 void Loop::send_output() {
     if (to_send_.empty()) return;
     sending_.swap(to_send_);

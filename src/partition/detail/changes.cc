@@ -12,12 +12,12 @@ namespace {
 using storage::Family;
 using storage::Lsn;
 
-/// Records whose items are read at a time: few at first, as their sizes are not known yet.
+/// How many records' items are read at a time: few at first, because their sizes are not known.
 constexpr size_t kFirstChunk = 16;
 constexpr size_t kChunkMax = 512;
 constexpr uint64_t kChunkBytes = 1 << 20;
-/// A key with at most this many items, and with fewer than the log has commits to go through by
-/// this factor, is read by its items.
+/// The items of a key are read instead of the log if the key has at most this many items, and fewer
+/// than the log has commits by this factor.
 constexpr int64_t kKeyItemsMax = 1'000'000;
 constexpr uint64_t kLogFactor = 4;
 /// A page that has something ends after this many records that are not in it ...
@@ -75,12 +75,12 @@ private:
         std::optional<std::string> previous;
     };
 
-    /// Not superseded or expired.
+    /// The version is neither superseded nor expired.
     bool gives_change(const Candidate& candidate) const {
         return candidate.current || candidate.is_delete || request_.all_versions;
     }
 
-    /// What follows the position must still be there, and be young enough.
+    /// The records after the position must still exist and lie inside the window.
     Status check_window() {
         TRY(const auto note, view_.get(Family::kMeta, meta_keys::versions_from(partition_)));
         Lsn from = request_.up_to + 1;  // nothing has been written since versions are kept
@@ -95,7 +95,8 @@ private:
         return {};
     }
 
-    /// The log is the partition's; where one key has few items, they say more quickly what changed.
+    /// The log has all keys of the partition. For one key with few items it is quicker to look at
+    /// the items.
     Result<bool> key_is_short() const {
         if (!request_.epk || request_.all_versions || request_.deletes) return false;
         TRY(const storage::Count key,
@@ -319,7 +320,7 @@ Result<ChangesPage> PartitionImpl::read_changes(const storage::View& view,
     if (request.after >= request.up_to) return ChangesPage{{}, request.after, false};
     ChangesReader reader(identity_.id, **settings, view, request, deps_.clock.wall_seconds());
     Result<ChangesPage> page = reader.run();
-    // Images go without regard to views.
+    // Images are dropped even while a view could show them.
     if (!page.ok() && reader.version_missing() && window_from_ > request.after + 1)
         return errors::feed_history_gone();
     return page;
@@ -342,7 +343,7 @@ Result<Lsn> PartitionImpl::lsn_before(const storage::View& view, int64_t ts, Lsn
         cursor->seek(storage::keys::log_from(identity_.id, middle + 1));
         TRY_STATUS(cursor->status());
         if (!cursor->valid()) {
-            // Nothing is left of what was committed after it.
+            // All records after it have been trimmed.
             high = middle;
             continue;
         }

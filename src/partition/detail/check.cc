@@ -130,7 +130,7 @@ private:
     IndexFill fill_;
     Birth birth_;
 
-    // What the items say the others must hold.
+    // What the other families must hold, according to the items.
     SetSum index_;
     SetSum ttl_;
     SetSum versions_;
@@ -386,7 +386,7 @@ Status Checker::check_ttl() {
     for (; cursor->valid(); cursor->next()) {
         add(found, cursor->key());
         if (ttl_complete_) continue;
-        // While TTL is off or being filled, entries may be missing but not wrong.
+        // While TTL is off or being filled, entries may be missing, but none may be wrong.
         const auto key = storage::keys::decode_ttl(cursor->key());
         if (!key) {
             report("", "malformed key in ttl: " + hex_encode_upper(cursor->key()));
@@ -425,7 +425,8 @@ Status Checker::check_index() {
     return name_index_findings();
 }
 
-/// The slow way, to say which entries: each item's in the index, and each entry's in its item.
+/// The slow way, which names the entries: compares each item with the index and each entry with its
+/// item.
 Status Checker::name_index_findings() {
     const auto items = scan(Family::kItems);
     for (; items->valid() && findings_.size() < kFindingsMax; items->next()) {

@@ -64,7 +64,7 @@ bool TransactionCommit::decide(storage::CommitScope& scope) {
         return false;
     }
     if (plan_->failed()) {
-        // What was free when the step was taken: others were faster.
+        // The value was free when the step ran; another writer took it since.
         if (plan_->is_stepwise()) ending_ = Ending::kStale;
         return false;
     }
@@ -273,7 +273,8 @@ Status TtlFillCommit::fill(storage::CommitScope& scope) {
     ScopeReader reader(scope);
     const storage::PartitionId partition = partition_->identity().id;
     for (const storage::Docref& docref : docrefs_) {
-        // The newest version decides: the item may have changed or gone since it was listed.
+        // The newest version decides. The item may have changed or been deleted since it was
+        // listed.
         TRY(std::optional<std::string> bytes,
             reader.get(Family::kItems, storage::keys::item(partition, docref)));
         if (!bytes) continue;

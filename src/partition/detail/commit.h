@@ -18,7 +18,7 @@ namespace orrery::partition::detail {
 
 class PartitionImpl;
 
-/// What the committer alone knows of a partition, and changes only with an operation that is
+/// State of a partition that only the committer uses. It changes only with an operation that is
 /// written.
 struct CommitState {
     storage::Lsn lsn = 0;
@@ -37,7 +37,7 @@ struct ItemChange {
     std::string_view id_key;
     const ItemVersion* before = nullptr;
     const ItemVersion* after = nullptr;
-    bool expired = false;  ///< `before` goes because its time is over
+    bool expired = false;  ///< `before` is removed because it has expired
 };
 
 /// Writes the items of one commit under one LSN: items, ids, log, images, ttl, index, counters.
@@ -75,7 +75,8 @@ private:
     std::vector<std::pair<std::string, storage::Count>> logical_;  // by EPK; few
 };
 
-/// What all of a partition's commits share: the cache rules (design D2c) and publication.
+/// What all of a partition's commits share: the rules of the item cache (docs/decisions.md, T1) and
+/// publication.
 class PartitionCommit : public storage::CommitOperation {
 public:
     explicit PartitionCommit(std::shared_ptr<PartitionImpl> partition)
@@ -91,7 +92,7 @@ protected:
     }
     /// decide() returns what this returns.
     bool will_write(CommitWriter& writer);
-    /// After a group that could not be written: readers go to the store.
+    /// Called after a group that could not be written: readers must go to the store.
     void release_locks();
     storage::Lsn lsn() const { return lsn_; }
 

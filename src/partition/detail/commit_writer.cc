@@ -32,7 +32,7 @@ CommitWriter::CommitWriter(PartitionImpl& partition, const SettingsStatePtr& set
         scope_.put(Family::kMeta, marker, "1");
         next_.ttl_complete = true;
     } else if (!ttl_on && next_.ttl_complete) {
-        // From here on items are written without their entry.
+        // From now on items are written without an entry in `ttl`.
         scope_.remove(Family::kMeta, marker);
         next_.ttl_complete = false;
     }

@@ -33,7 +33,7 @@ Result<FeedPage> PartitionImpl::read_feed(const storage::View& view, const FeedR
     if (!request.resume_after.empty()) {
         const auto after = storage::Docref::from_bytes(request.resume_after);
         if (!after) return errors::bad_request("The continuation token is malformed.");
-        // The next key is the same one with a zero byte behind it.
+        // The next possible key is this one followed by a zero byte.
         keys.begin = std::max(keys.begin, storage::keys::item(identity_.id, *after) + '\0');
     }
     const int64_t now = deps_.clock.wall_seconds();

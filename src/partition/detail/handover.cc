@@ -36,7 +36,7 @@ PartitionImpl& PartitionImpl::successor(std::string_view epk) const {
 
 void PartitionImpl::wait_for_switch(TransactionPlanPtr plan) {
     if (plan->is_stepwise()) {
-        // Nobody but who began it can take its steps again.
+        // Only the thread that began the steps can repeat them.
         auto shared = std::make_shared<TransactionPlanPtr>(std::move(plan));
         deps_.workers.post([keep = self(), shared] {
             (void)keep->wait_until_gone_or_open();
@@ -83,7 +83,7 @@ void PartitionImpl::finish_switch(std::vector<std::shared_ptr<PartitionImpl>> su
     }
     move_settled_.notify_all();
     for (TransactionPlanPtr& plan : waiting) forward(std::move(plan));
-    // Nobody looks there any more; fills that began before lose against this.
+    // Nobody looks these items up any more; a fill that began earlier loses.
     deps_.workers.post([keep = self()] { keep->deps_.cache.erase_partition(keep->identity_.id); });
 }
 

@@ -129,7 +129,7 @@ Result<Partition::Filled> PartitionImpl::fill_index(const ContainerSettingsPtr& 
     ViewReader reader(*view);
     const std::string begin = storage::keys::partition(identity_.id);
     const auto cursor = view->scan(Family::kItems, begin + fill.position, prefix_successor(begin));
-    // The one at the position is done.
+    // The item at the position is already done.
     if (!fill.position.empty() && cursor->valid() && cursor->key() == begin + fill.position)
         cursor->next();
     std::vector<ItemToFill> items;

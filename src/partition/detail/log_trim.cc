@@ -27,7 +27,7 @@ bool LogTrimCommit::decide(storage::CommitScope& scope) {
     if (partition_->closed_to_writers()) return false;
     const storage::PartitionId partition = partition_->identity().id;
     CommitState& state = partition_->commit_state();
-    // The window may have ended, or begun anew, since this was prepared.
+    // The window may have ended or restarted since this was prepared.
     moves_window_ = state.versions_from != 0 && change_.versions_from > state.versions_from;
     if (moves_window_) {
         state.versions_from = change_.versions_from;
@@ -42,7 +42,7 @@ bool LogTrimCommit::decide(storage::CommitScope& scope) {
 }
 
 void LogTrimCommit::published(const storage::View&) {
-    // Not before the note is durable: what it still promises must not go.
+    // Only after the note is durable: records that it still promises must stay.
     if (moves_window_ && partition_->commit_state().versions_from == change_.versions_from)
         partition_->move_window(change_.versions_from);
 }

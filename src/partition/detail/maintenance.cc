@@ -91,7 +91,7 @@ Result<size_t> PartitionImpl::remove_expired(size_t max, const RemovedWork& remo
     TRY_STATUS(fill_ttl());
     TRY(std::vector<Removal> removals, expired_items(settings, max));
     Result<size_t> removed = remove(settings, std::move(removals), true, removed_work);
-    // Whoever has the items now removes them.
+    // The partition that has the items now removes them.
     if (!removed.ok() && closed_to_writers()) return size_t{0};
     return removed;
 }

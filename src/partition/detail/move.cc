@@ -67,7 +67,7 @@ MoveImpl::MoveImpl(Plan plan, const Partition::Deps& deps) : plan_(std::move(pla
     }
 }
 
-/// LSNs are counted, which may stand for several records each.
+/// This counts LSNs; one LSN may have several records.
 Result<bool> MoveImpl::close(uint64_t records_max) {
     const auto ahead = static_cast<storage::Lsn>(
         std::max(1.0, static_cast<double>(records_max) / records_per_lsn_));
@@ -75,7 +75,7 @@ Result<bool> MoveImpl::close(uint64_t records_max) {
     for (const storage::Lsn lsn : lsns_) limits.push_back(lsn + ahead);
     auto commit = std::make_unique<CloseCommit>(sources_, std::move(limits));
     std::future<Result<int64_t>> done = commit->done();
-    // Whatever becomes of it: abandon() opens them again.
+    // If the move fails, abandon() opens them again.
     closed_ = true;
     deps_.store.submit(std::move(commit));
     TRY(closed_us_, done.get());
@@ -102,12 +102,12 @@ Status MoveImpl::prepare() {
     TRY_STATUS(round_written());
 
     last_ = {};
-    // What was filled in since has no log record: the targets begin again.
+    // Entries filled in since have no log record, so the targets start again.
     last_.ttl_complete = ttl_complete_;
     birth_ = {};
     birth_.merged = sources_.size() > 1;
     for (size_t i = 0; i < sources_.size(); ++i) {
-        // The committer's state is at rest.
+        // The committer does not change the sources any more.
         const CommitState& state = sources_[i]->commit_state();
         last_.lsn = std::max(last_.lsn, state.lsn);
         last_.ts = std::max(last_.ts, state.ts);

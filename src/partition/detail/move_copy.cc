@@ -70,7 +70,7 @@ size_t MoveImpl::target_of_docref(std::string_view docref) const {
     size_t at = 0;
     while (at < borders_.size() && docref >= borders_[at]) ++at;
     if (!strays_.empty() && strays_.contains(docref)) {
-        // Between two targets there is one other side; with more of them the item was looked up.
+        // With two targets there is only one other side; with more, the item was looked up.
         CHECK(plan_.targets.size() == 2);
         at = 1 - at;
     }
@@ -218,7 +218,7 @@ Status MoveImpl::copy_data(Lane& lane) {
                      });
 }
 
-/// What the log holds from here on must be there when the copy catches up.
+/// The log must keep its records from here on until the copy has caught up.
 Status MoveImpl::hold_logs() {
     log_trimmed_ = UINT64_MAX;
     for (size_t i = 0; i < sources_.size(); ++i) {

@@ -151,7 +151,8 @@ Status MoveImpl::add_item(const storage::View& view, const ChangedItem& item, Ch
         add(to.totals, *one, sign);
         add(to.logical[std::string(item.epk)], *one, sign);
     }
-    // The source may have dropped it: its own index needs it no more. The target's may.
+    // The source may have dropped the image, because its own index no longer needs it. The target's
+    // index may need it.
     if (before != nullptr)
         changes.set(Family::kImages,
                     std::string(key_in(item.target, item.record_key.substr(kPartitionBytes))),
@@ -265,7 +266,7 @@ void MoveImpl::write_round(storage::CommitScope& scope, Changes& changes, storag
                 growth.logical[epk].bytes += count.bytes;
             }
         }
-        // The switch speaks for earlier rounds, too.
+        // The switch covers the earlier rounds, too.
         if (!(covered == 0 ? target.touched : growth.touched)) continue;
         target.index.may_repeat();
         scope.index(plan_.targets[i].id, covered, std::move(target.index));

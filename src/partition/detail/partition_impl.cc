@@ -45,7 +45,7 @@ private:
 /// Owned by one thread.
 class MemoryLuck {
 public:
-    /// Most have hit of late; a few attempts go on in any case, to notice when that changes.
+    /// True while most recent attempts hit. A few attempts are always made, to notice a change.
     bool worth_trying() { return hits_ >= kHitsMin || ++passed_ % kProbeEvery == 0; }
     void note(bool hit) { hits_ += (hit ? kScale : 0) / kWindow - hits_ / kWindow; }
 
@@ -110,7 +110,7 @@ Status PartitionImpl::recover() {
         view->get(Family::kMeta, meta_keys::birth(identity_.id)));
     if (birth) {
         TRY(birth_, decode_birth(*birth));
-        // Its share of the sources' log may end before they did.
+        // Its share of the sources' log may end before the sources' logs did.
         commit_.lsn = std::max(commit_.lsn, birth_.lsn);
         commit_.ts = std::max(commit_.ts, birth_.ts);
     }
@@ -134,7 +134,7 @@ void PartitionImpl::set_settings(ContainerSettingsPtr settings) {
     settings_.swap(state);
     unindexed_ = Unindexed::kUnknown;
     default_ttl_ = (*settings_)->default_ttl.value_or(kTtlOff);
-    // Whoever commits this change removes the note of a window that ends with it.
+    // The commit of this change removes the note of a window that ends with it.
     if ((*settings_)->feed_retention_seconds == 0) {
         commit_.versions_from = 0;
         move_window(kNoHorizon);
@@ -230,7 +230,7 @@ OperationResult PartitionImpl::read_through(Reader& reader, const ItemCache::Key
         reader, storage::keys::id(identity_.id, key.epk, storage::IdKind::kItem, key.id));
     if (!entry.ok()) return failed_read(std::move(entry).take_status());
     if (!*entry) return failed_read(Status(errors::not_found()));
-    // What a view shows is published: the session token must not stay behind it.
+    // A view shows published commits only, so the session token must not lag behind it.
     raise_published((*entry)->lsn);
     if (is_expired(default_ttl(), (*entry)->ts, (*entry)->own_ttl, deps_.clock.wall_seconds()))
         return failed_read(Status(errors::not_found()));
@@ -317,7 +317,7 @@ bool PartitionImpl::load_from_memory(TransactionPlan& plan, int64_t now) const {
     MemoryReader reader(*view);
     const Status loaded = plan.load(reader, now);
     memory_luck.note(!reader.missed());
-    // An error without a miss is found again, and answered, by the worker.
+    // If there was an error without a miss, the worker will meet it again and answer it.
     return loaded.ok() && !reader.missed();
 }
 
@@ -385,8 +385,8 @@ void PartitionImpl::send(TransactionPlanPtr plan) {
         if (Status status = check_quota(*plan, &culprit); !status.ok())
             plan->fail(culprit, std::move(status));
     }
-    // A failure seen in one view is an answer, unless an operation before it has still to pass the
-    // check of its unique keys.
+    // A failure that one view shows is the answer, unless the unique keys of an earlier operation
+    // are not checked yet.
     const bool undecided = !plan->unique_steps().empty();
     if ((plan->failed() && !undecided) ||
         (!plan->failed() && !plan->writes() && plan->slots_only_read())) {
@@ -439,7 +439,7 @@ Result<bool> PartitionImpl::holds_unindexed(const storage::View& view) const {
     const auto cursor = view.scan(storage::Family::kIndex, prefix, prefix_successor(prefix));
     if (cursor->valid()) return true;
     TRY_STATUS(cursor->status());
-    // Whoever writes one says so before a view shows it.
+    // A writer of such an item sets this before any view shows the item.
     Unindexed expected = Unindexed::kUnknown;
     if (!by_policy) unindexed_.compare_exchange_strong(expected, Unindexed::kNone);
     return false;

@@ -62,7 +62,7 @@ public:
     void hold_log_for_reader(std::optional<storage::Lsn> position) override {
         reader_hold_ = position.value_or(kNoHorizon);
     }
-    /// Somebody copies this partition: records and images above `from` stay until release_log().
+    /// The partition is being copied: records and images above `from` stay until release_log().
     void hold_log(storage::Lsn from);
     void release_log() { hold_log(kNoHorizon); }
     /// Committer thread: all versions are kept from `from` on, and that is durable.
@@ -113,8 +113,8 @@ public:
     bool wait_until_gone_or_open() const;
     /// A write that came too late: carried out when it is known where.
     void wait_for_switch(TransactionPlanPtr plan);
-    /// Somebody follows the log: writers beyond this LSN wait until it has come further. None: they
-    /// do not.
+    /// A copy follows the log: writers beyond this LSN wait until it has caught up. nullopt: they
+    /// do not wait.
     void set_pace(std::optional<storage::Lsn> up_to);
     /// Committer thread.
     bool ahead_of_pace() const { return commit_.lsn >= pace_.load(std::memory_order_relaxed); }

@@ -106,7 +106,7 @@ Status TransactionPlan::load(Reader& reader, int64_t now) {
         slot.live = slot.entry && !is_expired((*settings_)->default_ttl, slot.entry->ts,
                                               slot.entry->own_ttl, now);
         if (!slot.entry) continue;
-        // What has expired is only read to be removed by a create in its place.
+        // An expired item is read only when a create takes its place and removes it.
         const bool wanted = slot.live ? slot.needs_body : slot.may_create;
         if (!wanted) continue;
         TRY(slot.base, read_version(reader, settings_, partition_->identity().id, *slot.entry,
@@ -122,7 +122,7 @@ bool TransactionPlan::load_from_cache(int64_t now) {
     auto item =
         partition_->deps().cache.find({partition_->identity().id, transaction_.epk, slot.id});
     if (!item) return false;
-    // The directive is a guess; the committer finds out in `ids`.
+    // The directive is a guess; the committer corrects it from `ids`.
     auto version = version_of_document(settings_, item->document, item->docref,
                                        IndexingDirective::kDefault, slot.needs_terms);
     if (!version.ok()) return false;
@@ -332,7 +332,7 @@ Status TransactionPlan::run_read(size_t index, Slot& slot) {
 void TransactionPlan::note_unique_step(size_t index, const Slot& slot, ItemVersionPtr after) {
     if ((*settings_)->unique_keys.empty()) return;
     ItemVersionPtr before = slot.current;
-    // The place of an expired item is taken: its values are given up with it.
+    // A new item takes the place of an expired one, whose unique values become free.
     if (!slot.written && !slot.live && slot.base != nullptr) before = slot.base;
     const auto at = static_cast<size_t>(&slot - slots_.data());
     unique_steps_.push_back({index, at, std::move(before), std::move(after)});

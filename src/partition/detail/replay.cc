@@ -27,7 +27,8 @@ Status PartitionImpl::replay_index(storage::Lsn covered) {
     const storage::ViewPtr view = deps_.store.view();
     const SettingsStatePtr settings = state();
     std::map<std::string, Replayed, std::less<>> items;  // by docref
-    // Numbers of several sources have no one order: below the birth, its parts say what is covered.
+    // LSNs of several sources are not comparable. Below the birth, the parts of the birth record
+    // say what is covered.
     storage::Lsn first = covered + 1;
     if (covered < birth_.lsn)
         for (const Birth::Part& part : birth_.parts) first = std::min(first, part.covered + 1);

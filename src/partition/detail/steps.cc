@@ -77,7 +77,7 @@ private:
         }
         if (!ending.committed && !ending.stale && ending.status.ok())
             ending.status = Status(errors::internal("The transaction ended without a reason."));
-        // Whoever is told may destroy this.
+        // The callback may destroy this object.
         const auto done = std::move(done_);
         done(std::move(ending));
     }

@@ -45,7 +45,7 @@ Result<bool> UniqueCheck::is_taken(Reader& reader, const SettingsStatePtr& setti
     if (!bytes) return false;
     TRY(std::string owner, decode_unique_entry(*bytes));
     if (owner == id) return false;
-    // An item that has expired holds nothing; this commit removes it.
+    // An expired item holds no unique value; this commit removes it.
     for (const Slot& slot : slots) {
         if (slot.id != owner || !slot.written) continue;
         if (slot.live) return true;

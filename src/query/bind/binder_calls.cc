@@ -140,7 +140,7 @@ Bound Binder::refused_function(const Expr& e, const FunctionSpec& spec, Scope& s
             return nothing();
         }
     }
-    // Clients may still have the query taken apart; whoever wants it answered is told.
+    // Clients may still ask for a plan; running the query is refused.
     Diagnostics refusal(query_.text());
     refusal.add("", e.range,
                 fmt::format("The {} function is not supported by this server version.", e.name),

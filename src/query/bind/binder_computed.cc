@@ -10,7 +10,7 @@ namespace orrery::query {
 Bound Binder::item_path(const Binding& binding, std::span<const PathStep> path_steps) {
     using Kind = PathStep::Kind;
     if (!path_steps.empty() && path_steps[0].kind == Kind::kParameter) {
-        // Which member it is, the request tells.
+        // The request says which member it is.
         std::vector<std::string_view> names;
         std::vector<uint32_t> slots;
         uint64_t weight = binding.weight;

@@ -75,8 +75,8 @@ public:
     }
 
 private:
-    /// A pattern is looked at when there is a text to match, and what fails then leaves the value
-    /// undefined: one that never works would go unnoticed.
+    /// Patterns are compiled when there is a text to match, and a failure leaves the value
+    /// undefined. Check them here, or a pattern that never works would go unnoticed.
     Status check_patterns(size_t place, const Expr& e) const {
         const FunctionSpec* spec = e.kind == ExprKind::kCall ? find_function(e.name) : nullptr;
         if (spec != nullptr && spec->name == "REGEXMATCH" && is_text(*e.args[1]) &&

@@ -38,18 +38,18 @@ inline Truth negate(Truth t) {
 ///
 /// Expressions have no error channel of their own: most failures are the value undefined. The few
 /// real errors (user-defined functions, limits) are recorded here once, evaluation goes on with
-/// undefined, and whoever drives the rows stops at the next charge().
+/// undefined, and the driver of the rows stops at the next charge().
 struct EvalContext {
     json::Value* slots = nullptr;             ///< aliases, group keys, aggregates; see level.h
     const json::Value* parameters = nullptr;  ///< by index of CompiledQuery
-    /// Parameters that are used as geometries, by index; null where one is none.
+    /// Parameters that are used as geometries, by index; null where one is no geometry.
     const std::shared_ptr<const index::Geometry>* geometries = nullptr;
     index::GeometrySpace space = index::GeometrySpace::kEarth;  ///< of the container
     json::Arena* arena = nullptr;
     UdfHost* udf = nullptr;
     const Clock* clock = nullptr;
     int64_t static_now_us = 0;
-    /// Tells that nobody waits for the answer any more; null: nobody asks.
+    /// Returns true once nobody waits for the answer; null: not checked.
     const std::function<bool()>* cancelled = nullptr;
 
     bool failed() const { return failed_; }
@@ -73,7 +73,7 @@ struct EvalContext {
         arena->clear();
         arena_start_ = 0;
     }
-    /// Whoever gets a row is done with it when it returns, and `arena` has nothing but rows.
+    /// The receiver of a row is done with it when it returns, and `arena` holds only rows.
     bool rows_are_taken = false;
     /// Counts work; false when the query must stop.
     bool charge(uint64_t units = 1) {
@@ -100,7 +100,7 @@ struct EvalContext {
 private:
     /// One step may visit all of a large item: some hundred of them are a noticeable time.
     static constexpr uint32_t kChargesPerLook = 256;
-    /// What no count of steps tells: the time, and whether somebody waits.
+    /// Checks the time, and whether anybody still waits.
     bool may_go_on();
 
     bool failed_ = false;

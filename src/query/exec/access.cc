@@ -131,7 +131,7 @@ Result<bool> Choice::count(Access& access) {
     for (uint64_t cap = std::min(may_meet ? cost::kFirstCapToMeet : cost::kFirstCap, cap_max);;
          cap = std::min(cap * cost::kCapGrowth, cap_max)) {
         for (size_t i = 0; i < probes_.size(); ++i) {
-            // Nobody looks others up for so few.
+            // With so few candidates, other conditions are not looked up.
             if (best().is_known() && best().count() <= cost::kFetchedAtOnce) break;
             TRY_STATUS(probes_[i].count_to(cap));
             if (probes_[i].count() < best().count()) best_ = i;

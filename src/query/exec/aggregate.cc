@@ -15,13 +15,13 @@ using json::Value;
 
 Value Keeper::keep(const Value& v) {
     if (arena_ == nullptr) {
-        // Values may share their parts, so a long list of large values costs no memory, but time.
+        // Values may share parts, so a long list of large values costs time but little memory.
         if (v.type() > json::Type::kNumber)
             other_bytes_ += bounded_size(v, limits::kEvaluationBytesMax);
         return charge(0) ? v : Value();
     }
     if (v.type() <= json::Type::kBool) return v;
-    // Counted before it is copied; from then on the arena counts it.
+    // Count it before it is copied; afterwards the arena counts it.
     if (!may_hold(bounded_size(v, limits::kRetainedBytesMax))) return {};
     return json::copy_value(v, *arena_);
 }

@@ -61,12 +61,12 @@ bool Blocking::needs_no_body(const IndexPlan& index) const {
     });
 }
 
-/// A window that one page shows is filled by the first rows that come. The rows of a longer one
-/// must be chosen again by every page that finds the pass lost: from all of them, by their order.
-/// `several_pages`: that there will be more than one is known.
+/// If one page shows the whole window, the first rows fill it. A longer window must be found again
+/// by a page that has lost the pass, so all rows are needed, in a fixed order. `several_pages`:
+/// that there will be more than one is known.
 std::unique_ptr<BlockingPass> Blocking::begin_pass(bool several_pages) const {
-    // Keys are kept from the start where a page has few rows; a result of more than one long page
-    // is computed a second time with them.
+    // For short pages keys are kept from the start. A result of several long pages is computed a
+    // second time, with keys.
     constexpr uint64_t kFewRows = 10'000;
     const bool resumed = has_rows_out();
     auto pass = std::make_unique<BlockingPass>(
@@ -143,7 +143,7 @@ Status Blocking::run() {
     } else {
         pass = begin_pass(false);
     }
-    // A pass that was lost is made up for in one go: it could be lost again.
+    // A lost pass is repeated in one go, because it could be lost again.
     const bool may_park =
         request_.owner != nullptr && (page_.resume.order == Position::Order::kStart ||
                                       pass->result.settled() || pass->segment > 0 || pass->reader);

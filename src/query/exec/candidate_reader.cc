@@ -35,7 +35,7 @@ CandidateReader::CandidateReader(const PageScope& page, const Producer& producer
             const std::string end =
                 scope.docref_end.empty() ? prefix_successor(prefix) : prefix + scope.docref_end;
             if (!resume_docref_.empty()) {
-                // The next key is the same one with a zero byte behind it.
+                // The next possible key is this one followed by a zero byte.
                 std::string from = prefix + resume_docref_;
                 if (!resume_inclusive_) from.push_back('\0');
                 begin = std::max(begin, from);
@@ -118,7 +118,7 @@ void expect_next(std::string_view document) {
 
 /// From an item that was looked at to the next one.
 void CandidateReader::leave_scanned() {
-    // Reading the clock for every item would cost a tenth of the scan.
+    // Reading the clock for each item would cost a tenth of the scan.
     constexpr size_t kTimedSteps = 16;
     if (seen_ % kTimedSteps != 0) {
         items_->next();

@@ -186,7 +186,7 @@ uint64_t ConditionProbe::extrapolated() const {
     const auto end = static_cast<double>(hash_of(reader_.scope.docref_end, UINT64_MAX));
     const auto last = static_cast<double>(hash_of(read_.back().docref.bytes(), 0));
     constexpr double kMost = 1e12;
-    // Inside one key hashes tell nothing.
+    // Inside one key all hashes are equal, so they give no estimate.
     if (end - begin < kMost) return static_cast<uint64_t>(kMost);
     const double part = (last - begin) / (end - begin);
     return static_cast<uint64_t>(
@@ -215,7 +215,7 @@ Result<DocrefStreamPtr> ConditionProbe::stream_of_parts(uint64_t list_max) {
         TRY(auto stream, part.take_stream(list_max));
         spent += part.steps();
         if (stream == nullptr && !all) return DocrefStreamPtr();
-        // Without a part of an AND the set is larger, which the item decides.
+        // Without one part of an AND the set is larger; the item decides.
         if (stream != nullptr) streams.push_back(std::move(stream));
     }
     if (streams.empty()) return DocrefStreamPtr();

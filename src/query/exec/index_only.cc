@@ -82,13 +82,13 @@ Result<bool> IndexOnly::prepare_in_key() {
     };
     std::vector<IndexPathSteps> paths;
     if (is_one_run()) {
-        // The entries of one value lie together in the index, too: a run is as good.
+        // The entries of one value also lie together in the index, so either is as good.
         if (found.empty() || !add_run_paths(facts_, *found[0], paths)) return is_alone();
         if (use_key_run_in_memory(facts_, paths[0])) return true;
         TRY(const bool alone, is_alone());
         if (alone) return true;
-        // Between them lie those of a key whose hash begins alike. What the next query finds in
-        // memory must not change what it costs: this one goes by a run, too.
+        // Entries of another key with the same hash prefix lie between them. The plan must not
+        // depend on what is in memory, so use a run.
         return use_key_runs(facts_, paths);
     }
     bool from_runs = true;  // what is read is the key's alone
@@ -109,7 +109,7 @@ Result<bool> IndexOnly::prepare_in_key() {
 
 namespace {
 
-/// Whether nothing but the items' own paths has a say in the answer.
+/// True if the answer depends only on the items' own paths.
 bool is_of_items(const CompiledQuery& query) {
     return !query.item_alias().empty() && query.root().sources.size() == 1 && !query.has_udf();
 }

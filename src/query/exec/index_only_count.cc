@@ -42,7 +42,7 @@ Result<bool> IndexOnly::feed_counted(const Condition& condition) {
     if (!condition.tests.empty()) tester.emplace(facts_.reader.producer, condition);
     int64_t count = 0;
     std::set<std::string, std::less<>> partial;  // their items decide
-    // The entries of a run are told one by one: whoever reads them from the index sees as many.
+    // Count the entries of a run one by one, so that their number is the same as from the index.
     const bool in_key = !segment_.whole_partition;
     Status spent;  // of a budget: terms that hold the needle are evaluated one by one
     const auto passes = [&](std::string_view term) {

@@ -54,7 +54,7 @@ Result<bool> IndexOnly::feed_values() {
 
     PartitionWork& work = page_.work_of(segment_.partition);
     uint64_t seen = 0;  // items that have an entry, of those in the ranges
-    // Each value comes once from a run whose terms tell their values.
+    // A run whose terms are whole values gives each value once.
     const bool whole_groups = run != nullptr && run->untold() == 0 && pass_.segments.size() == 1 &&
                               groups_by(query_.root(), path);
     if (whole_groups && !pass_.needs_keys) pass_.result.drop_keys();

@@ -11,9 +11,9 @@ namespace {
 
 using storage::Docref;
 
-/// The whole key of the position's item. A cut term stands for several keys: the item itself knows,
-/// if it is as it was; else the key's first bytes. What agrees with those is then returned again
-/// rather than lost.
+/// The whole key of the position's item. A cut term stands for several keys, so the key comes from
+/// the item if it is unchanged, else from its first bytes in the position. Rows that agree in those
+/// bytes may then come twice, but none is lost.
 Result<OrderedStart> find_start(Page& page) {
     OrderedStart start{page.resume, page.resume.term};
     Position& position = start.position;

@@ -151,7 +151,7 @@ Status OrderedSegment::open(uint64_t rows_wanted, uint64_t share) {
     const int64_t began = clock.monotonic_us();
     TRY(SegmentFacts facts, SegmentFacts::find(page_.scope, page_.producer, index_, segment_));
     bool narrows = look_at_filter();
-    // What is read is shown.
+    // All items that are read are shown.
     if (walk_decides_) batch_ = std::clamp<size_t>(share, batch_, kWalkedAtOnce);
     // Between the entries of one key lie those of all others: its run is walked, or its items are
     // sorted.
@@ -237,7 +237,7 @@ Status OrderedSegment::sort_all(Access access, uint64_t rows_wanted) {
     index_us_ += reader.index_us();
     load_us_ += reader.load_us();
     page_.flow.sorted_out += kept.size();
-    // Those among the kept ones count as read, wherever the sort would have met them.
+    // Silent items that sort before the last kept one count as read, whenever the sort met them.
     const bool all = kept.size() < keep;
     for (Placed& placed : silent)
         if (all || before(placed, kept.front())) kept.push_back(std::move(placed));
@@ -285,7 +285,7 @@ void OrderedSegment::tell() {
     answer.index_us += index_us_;
     answer.load_us += load_us_;
     if (sorted_) page_.flow.sorted_in = page_.flow.sorted_in.value_or(0) + report_.matched;
-    // One that was not opened when the time was up has done nothing.
+    // A segment that was not opened before the time was up has done no work.
     if (!report_.access.empty()) answer.accesses.push_back(std::move(report_));
     if (scan_ != nullptr) answer.accesses.push_back(std::move(undefined_report_));
 }

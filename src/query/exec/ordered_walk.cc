@@ -73,7 +73,7 @@ Status OrderedSegment::scan_undefined() {
 
 namespace {
 
-/// Behind every entry that starts with what is before it: terms have no such bytes.
+/// These bytes sort behind every entry with the same beginning, because no term contains them.
 constexpr std::string_view kAfterGroup =
     "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"
     "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";

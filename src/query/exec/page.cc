@@ -116,7 +116,7 @@ PageAnswer Page::finish(bool by_window) {
         answer.whole_range = window.to_skip() > 0;
     }
     answer.position = position.encode();
-    // The item knows its own place, as long as it stays as it is.
+    // Leave the key out: an unchanged item gives its own place.
     if (answer.position.size() > scope.position_bytes_max &&
         position.order == Position::Order::kSorted) {
         position.term.clear();

@@ -28,7 +28,7 @@ public:
     uint64_t emitted() const { return emitted_; }
     uint64_t to_skip() const { return offset_ - skipped_; }
     void skip(uint64_t rows) { skipped_ += rows; }  ///< at most to_skip()
-    /// Rows until nobody wants more, those to be skipped included.
+    /// Rows until no more are wanted, including those to be skipped.
     uint64_t wanted() const {
         const uint64_t rows = limit_ - std::min(limit_, emitted_);
         return rows > UINT64_MAX - to_skip() ? UINT64_MAX : rows + to_skip();
@@ -132,7 +132,7 @@ public:
     }
     bool cancelled() const { return scope.cancelled && scope.cancelled(); }
     PartitionWork& work_of(size_t source);
-    /// Somebody is asked and paid, whatever was found.
+    /// One partition is always asked and paid, even if nothing was found.
     void touch_one() {
         if (answer.work.empty()) work_of(0);
     }

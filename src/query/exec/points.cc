@@ -9,7 +9,7 @@
 namespace orrery::query {
 namespace {
 
-/// The first few are told by name, of more the number.
+/// Names the first few; of the others it gives the number.
 void append_id(AccessReport& report, const std::string& id) {
     constexpr uint64_t kNamed = 3;
     constexpr size_t kTextBytesMax = 200;

@@ -247,7 +247,7 @@ size_t LevelRun::retained_bytes() const {
 /// The row is all of its group: nothing has to be found again or added up.
 bool LevelRun::emit_whole_group() {
     Blocking& b = *blocking_;
-    // Whoever takes the rows holds about as much.
+    // The receiver of the rows holds about as much.
     if (!b.keeper.charge(group_bytes(level_))) return false;
     ++b.whole_groups;
     uint32_t slot = level_.group_slot;
@@ -272,7 +272,7 @@ bool LevelRun::before(const SortedRow& a, const SortedRow& b) const {
         const int sign = json::compare(a.keys[i], b.keys[i]);
         if (sign != 0) return level_.order_by[i].descending ? sign > 0 : sign < 0;
     }
-    // Which of several equal rows came first, and where, depends on the plan; the rows do not.
+    // The order in which equal rows arrive depends on the plan; the result must not.
     if (level_.distinct)
         if (const int sign = json::compare(a.value, b.value); sign != 0)
             return level_.order_by[0].descending ? sign > 0 : sign < 0;

@@ -124,7 +124,7 @@ Status Segments::open(Page& page) {
 
 /// Ends the segment; true: the page may go on with the next one.
 bool Segments::close(Page& page) {
-    // The next segment starts afresh.
+    // The next segment starts at its beginning.
     Position& position = page.position;
     position.docref.clear();
     position.term.clear();
@@ -180,7 +180,7 @@ Result<const FoundItem*> Segments::next(Page& page) {
 }
 
 void Segments::note(Page& page, Taken taken, uint64_t rows_done) {
-    // What the full page had no room for is the next page's.
+    // The next page begins with what did not fit.
     if (taken != Taken::kPageFull || rows_done > 0) ++report_.loaded;
     // A page that is full before the item has given a row goes on behind the one before it.
     if (taken == Taken::kClosed || (taken == Taken::kPageFull && rows_done == 0)) return;

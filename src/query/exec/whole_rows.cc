@@ -108,7 +108,7 @@ size_t WholeRows::find(const Position& position) const {
             at = first +
                  std::min<ptrdiff_t>(at - first, static_cast<ptrdiff_t>(position.item_rows) - 1);
     }
-    // As many of the same as are out, if there are still so many.
+    // Skip as many equal rows as were returned, if there are still that many.
     for (uint64_t same = 0; same < position.skipped && is_last(at); ++same) ++at;
     return static_cast<size_t>(at - rows_.begin());
 }

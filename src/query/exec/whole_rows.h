@@ -25,7 +25,7 @@ public:
     size_t text_bytes() const { return text_.size(); }
     /// Before settle().
     size_t count() const { return ends_.size(); }
-    /// Before the first row: the result is not worth keys, since it is computed again in no time.
+    /// Call it before the first row: the result is cheap to compute again, so no keys are kept.
     void drop_keys() { keyed_ = false; }
     /// Whether there are keys, which more than one page needs.
     bool has_keys() const { return kind_ == Kind::kText || keyed_; }

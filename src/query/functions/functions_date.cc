@@ -33,7 +33,7 @@ Value text_value(EvalContext& context, std::optional<Ticks> ticks) {
     return text ? Value::string(context.arena->copy(*text)) : Value();
 }
 
-/// Large counts are doubles for clients, so they round here and not on their side.
+/// Clients read large counts as doubles, so round them here.
 Value count_value(int64_t v) {
     return number_value(static_cast<double>(v));
 }

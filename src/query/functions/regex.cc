@@ -13,7 +13,7 @@
 namespace orrery::query {
 namespace {
 
-/// Each may hold some megabytes, in every thread.
+/// Each compiled pattern may take some megabytes, in every thread.
 constexpr size_t kCacheEntries = 16;
 constexpr size_t kPatternBytesMax = 16 * 1024;
 
@@ -49,7 +49,7 @@ public:
         while (true) {
             if (take(quoted_ ? "\\E" : "\\Q")) {
                 quoted_ = !quoted_;
-            } else if (!take("\\E")) {  // one that ends nothing means nothing
+            } else if (!take("\\E")) {  // an \E without \Q has no meaning
                 break;
             }
         }
@@ -232,7 +232,7 @@ const Compiled& cached(std::string_view pattern, std::string_view modifiers) {
 
 /// RE2's `$` holds at the end of the text, Perl's also before a newline that ends it. A match up to
 /// there is one of the text without the newline, where everything else but `\z` means the same. (A
-/// pattern whose `$` is followed by that newline is not found: nobody means it without m.)
+/// pattern whose `$` is followed by that newline is not found: it makes sense only with m.)
 bool is_match(const Compiled& compiled, std::string_view text) {
     if (re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled.regex))
         return true;

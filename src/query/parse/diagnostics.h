@@ -9,7 +9,7 @@
 
 namespace orrery::query {
 
-/// A clause that counts rows: what is said of a count that is too large, or, for TOP, is none.
+/// A clause that counts rows, with the error for a count that is too large or, for TOP, no integer.
 struct CountClause {
     std::string_view code;
     std::string_view message;

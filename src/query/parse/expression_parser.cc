@@ -133,7 +133,7 @@ const Expr* ExpressionParser::chain(const Expr* first, int level, uint32_t start
     if (!nested) return nullptr;
     Expr* e = nullptr;
     if (first->kind == ExprKind::kBinary && op_level(first->ops[0]) == level) {
-        // `(a - b) - c` is the chain `a - b - c`. Nobody else knows the node yet.
+        // `(a - b) - c` is the chain `a - b - c`. No other node refers to it yet.
         e = const_cast<Expr*>(first);
     } else {
         e = make_expr(ExprKind::kBinary, start);

@@ -15,7 +15,7 @@ std::string inverted(std::string bytes) {
     return bytes;
 }
 
-/// The last conjunct about the values of a member; `single`: about one value of it.
+/// The last conjunct about a member's values. `single`: it is about one value.
 std::optional<size_t> find_conjunct(const Filter& filter, const Member& member, bool single) {
     std::optional<size_t> found;
     for (size_t i = 0; i < filter.conjuncts.size(); ++i) {
@@ -120,7 +120,8 @@ void use_composites(Filter& filter, const partition::ContainerSettings& settings
         one.conjuncts = std::move(reach.conjuncts);
         found.push_back(std::move(one));
     }
-    // Of those that say as much, the one whose entries are one run, then the policy's first.
+    // Among equally useful ones, prefer the one whose entries are one run, then the first of the
+    // policy.
     const auto rank = [](const CompositeCondition& one) {
         return std::pair(one.conjuncts.size(), one.condition.is_single_term());
     };

@@ -18,7 +18,7 @@ struct Expr;
 class Node;
 using IndexPathSteps = std::vector<index::PathStep>;
 
-/// Kinds of index work, cheapest first (service-model §3.3).
+/// Kinds of index work, cheapest first (docs/request-units.md).
 enum class LookupKind : uint8_t { kSeek, kPreciseScan, kExpandedScan, kFullIndexScan };
 
 class ValuePredicate;  // query/selection.h

@@ -22,11 +22,12 @@ inline constexpr uint64_t kCountMax = 65'536;
 /// … at first, and how the limit grows.
 inline constexpr uint64_t kFirstCap = 128;
 inline constexpr uint64_t kCapGrowth = 8;
-/// The same where several single values may meet: that is looked at before anything is counted on.
+/// The same where several single values are combined: their intersection is tried before counting
+/// goes on.
 inline constexpr uint64_t kFirstCapToMeet = 16;
 /// Entries that are spent on finding out where several values meet.
 inline constexpr uint64_t kIntersectionSteps = 4096;
-/// So few items are fetched whatever else is known of them.
+/// So few items are fetched without further look-ups.
 inline constexpr uint64_t kFetchedAtOnce = 2;
 /// Entries from which the number of all can be told.
 inline constexpr uint64_t kSampleMin = 1024;
@@ -120,8 +121,8 @@ inline InOrder cheapest_order(uint64_t rows_wanted, uint64_t counted, uint64_t i
 /// worth its memory; making one is not interrupted.
 inline constexpr uint64_t kRunItemsMax = 20'000;
 inline constexpr uint64_t kRunBytesMax = 32 << 20;
-/// Paths of one query. Each more makes the pass over the items take half as long again, and takes
-/// memory for every item whether it has the path or not.
+/// Paths of one query. Each further path makes the pass over the items half as long again and takes
+/// memory for every item, whether it has the path or not.
 inline constexpr size_t kRunPathsMax = 4;
 /// Whether so many rows of a run are a small part of the key's items. Reading most of them one by
 /// one takes longer than sorting all.

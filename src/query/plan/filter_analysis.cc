@@ -186,7 +186,7 @@ private:
         any.parts = std::move(merged);
     }
 
-    /// What must hold for some element holds for the item: a superset.
+    /// A condition on some element gives a superset of the items.
     Found exists(const Expr& e) {
         const ast::Query& q = *e.query;
         if (q.where == nullptr || !q.group_by.empty()) return std::nullopt;

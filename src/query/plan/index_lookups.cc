@@ -39,7 +39,7 @@ void weaken(Found& found) {
     if (found) found->exact = false;
 }
 
-/// Of system properties there is an index of the time alone, whatever the policy says.
+/// Of the system properties only the time is indexed, whatever the policy says.
 bool may_be_indexed(const IndexPathSteps& path) {
     return path[0].any_element || path[0].name == "_ts" || !json::is_system_property(path[0].name);
 }
@@ -88,7 +88,7 @@ private:
         return path;
     }
 
-    /// Of members with one name, one counts: their values say nothing of the item.
+    /// If names repeat, only one member counts, so the constants say nothing about the item.
     template <typename List, typename NameOf>
     static bool are_different(const List& list, const NameOf& name_of) {
         std::set<std::string_view> seen;
@@ -382,7 +382,7 @@ Found IndexLookups::array_contains_values(const Expr& e, bool any) {
     out.kind = any ? Condition::Kind::kAny : Condition::Kind::kAll;
     for (const Expr* element : e.args.subspan(1)) {
         const auto value = names_.constant(*element);
-        // Never the one that makes ANY true; ALL is not true beside it.
+        // It can never make ANY true, and ALL can never be true with it.
         if (value && value->is_undefined() && any) continue;
         if (value && value->is_undefined()) return Found(Condition());
         const bool sharp = one && value && value->is_scalar();

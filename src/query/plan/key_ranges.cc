@@ -56,7 +56,7 @@ public:
         if (op == Op::kAnd) return all_of(e);
         if (op == Op::kOr) return any_of(e);
         if (op < Op::kEqual || op > Op::kGreaterEqual || e.ops.size() != 1) return std::nullopt;
-        // No comparison with a missing value is true, so the subquery has a row.
+        // A comparison with a missing value is never true, so the subquery must have a row.
         for (const Expr* side : e.args)
             if (side->kind == ExprKind::kSubquery) return within(*side->query);
         return op == Op::kEqual ? equality(e) : std::nullopt;

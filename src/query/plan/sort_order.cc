@@ -25,7 +25,7 @@ bool is_rewritten_for_merge(const ast::Query& q) {
     return rid && items;
 }
 
-/// The path of an ORDER BY key from the item, as index paths name it; nullopt: it is none.
+/// The path of an ORDER BY key from the item, as index paths name it; nullopt: it is no path.
 std::optional<IndexPathSteps> key_path(const ast::Query& q, const ast::Expr& e,
                                        bool& through_array) {
     IndexPathSteps steps;
@@ -49,7 +49,7 @@ std::optional<IndexPathSteps> key_path(const ast::Query& q, const ast::Expr& e,
     return steps;
 }
 
-/// Says which index would do, unless a key is no path that one could have.
+/// Names the index that would serve, unless a key is no path.
 Error no_composite(const CompiledQuery& query, const IndexPlan& index,
                    const std::vector<IndexPathSteps>& paths) {
     std::string text =

@@ -5,13 +5,13 @@
 
 namespace orrery::script::detail {
 
-/// Who may touch what belongs to a run: its own thread while that does the server's work; nobody
-/// while it is inside JavaScript; and, once it does not come out in time, whoever takes it over.
-/// Internally synchronised: what the thread wrote before enter() is seen by who takes over, and the
-/// thread goes on only after that is done.
+/// Decides who may touch the state of a run: its own thread while it does the server's work; nobody
+/// while it is inside JavaScript; the thread that takes it over, once it does not come out in time.
+/// Internally synchronised: the thread that takes over sees what the run's thread wrote before
+/// enter(), and the run's thread goes on only after the take-over is done.
 class Custody {
 public:
-    /// The thread goes into JavaScript. False: it has been given up and must not.
+    /// The thread enters JavaScript. False: it was given up and must not enter.
     bool enter() {
         // While the server's work is done, nobody else changes this.
         const uint64_t now = state_.load(std::memory_order_relaxed);
@@ -19,7 +19,7 @@ public:
         state_.store((now + kOneVisit) | kScript, std::memory_order_release);
         return true;
     }
-    /// It comes out again. False: it has been given up, and the request has its answer.
+    /// The thread leaves JavaScript. False: it was given up, and the request has been answered.
     bool leave() {
         uint64_t now = state_.load(std::memory_order_relaxed);
         if ((now & kPlaces) == kScript &&

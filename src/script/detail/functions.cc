@@ -1,4 +1,4 @@
-// User-defined functions: the way into one and out again is short, queries call them per item.
+// User-defined functions. Queries call them for each item, so a call must be cheap.
 #include <js/Exception.h>
 #include <js/GCVector.h>
 
@@ -101,7 +101,8 @@ private:
         return program != nullptr && runtime_.load(*program, function);
     }
 
-    /// The first that a text declares: what the language itself defines is not enumerable.
+    /// The first function that the text declares. Functions of the language itself are not
+    /// enumerable.
     bool first_function(JS::HandleObject global, JS::MutableHandleValue function) {
         JS::Rooted<JS::IdVector> ids(cx_, JS::IdVector(cx_));
         if (!JS_Enumerate(cx_, global, &ids)) return false;

@@ -17,7 +17,8 @@ public:
     /// Runs one; false: it failed, with an exception or, when the run is to end, without.
     virtual bool run_one(JSContext* cx) = 0;
     virtual void clear() = 0;
-    /// For good, and before the context goes: the engine does not forget these roots by itself.
+    /// Call it once, before the context is destroyed: the engine does not release these roots by
+    /// itself.
     virtual void release() = 0;
 };
 

@@ -2,9 +2,10 @@
 
 namespace orrery::script::detail {
 
-// Originals are taken before the script can change them: what a script does to Array.prototype is
-// its own affair, but its answers shall be the right ones. What goes to the native side is text
-// made of objects without a prototype, so that no toJSON() of the script's has a say in its form.
+// Takes the original functions before the script can change them. A script may change
+// Array.prototype for itself, but the answers of the server must stay right. What goes to the
+// native side is text made of objects without a prototype, so that no toJSON() of the script can
+// change it.
 const std::string_view kContextPrelude = R"js((function (native, settingsText) {
 'use strict';
 const {parse, stringify} = JSON;
@@ -78,8 +79,8 @@ function itemBody(body, options) {
     return body;
 }
 
-// True: the operation was carried out, whatever became of it. Its outcome is the callback's, or
-// where there is none an exception.
+// True: the operation was carried out, with success or not. Its outcome goes to the callback;
+// without a callback an error is thrown.
 function perform(operation, request, callback) {
     const text = native(operation, stringify({__proto__: null, ...request}));
     if (text === undefined) return false;

@@ -97,7 +97,7 @@ bool RuntimeImpl::native_call(JSContext* cx, unsigned argc, JS::Value* vp) {
         return self.custody().enter();
     }
     if (operation == "abort") {
-        // Without an exception: nothing that the script does can hold it up.
+        // This ends the run without an exception, so the script cannot catch it.
         run.abort_text = std::move(argument);
         self.watch_.ending = Ending::kAborted;
         return false;
@@ -106,7 +106,7 @@ bool RuntimeImpl::native_call(JSContext* cx, unsigned argc, JS::Value* vp) {
         answer = random_guid();
     } else {
         if (run.collection == nullptr || now_us() >= run.accept_until_us) return true;
-        // Without an exception, as above: nobody waits for what is given up.
+        // This also ends the run without an exception: nobody waits for a run that was given up.
         if (!self.custody().leave()) return false;
         std::optional<std::string> answered;
         {

@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kStackBytes = 512 << 10;
 constexpr uint32_t kHeapBytesMax = Limits().heap_bytes;
-/// What ended runs may leave before it is cleared away.
+/// How much memory ended runs may leave before it is freed.
 constexpr size_t kGarbageBytesMax = 32 << 20;
 constexpr size_t kCachedTextBytesMax = 8 << 20;
 
@@ -53,7 +53,7 @@ void change_common_end(const std::function<void(std::vector<int64_t>&)>& change)
 struct EngineLife {
     EngineLife() { CHECK(JS_Init()); }
     ~EngineLife() {
-        // Its own threads would outlive what they use.
+        // The engine's own threads would outlive what they use.
         if (live_runtimes == 0) JS_ShutDown();
     }
 };
@@ -150,8 +150,7 @@ RuntimeImpl& runtime_of_this_thread() {
 
 JSObject* RuntimeImpl::new_global() {
     JS::RealmOptions options;
-    // One zone for all: what ended runs leave is cleared away together, and its pages are used
-    // again.
+    // All runs share one zone: their garbage is collected together, and the pages are used again.
     if (base_ == nullptr)
         options.creationOptions().setNewCompartmentAndZone();
     else
@@ -203,7 +202,7 @@ Watch RuntimeImpl::begin_watch(const Limits& limits) {
     watch_.time_ms = limits.time_ms;
     watch_.deadline_us = system_clock().monotonic_us() + limits.time_ms * 1000;
     watch_.memory_bytes = limits.memory_bytes;
-    // A function that a procedure's query calls has no more than the procedure.
+    // A function called by a procedure's query gets the limits of the procedure.
     if (before.deadline_us != 0)
         watch_.deadline_us = std::min(watch_.deadline_us, before.deadline_us);
     watch_.grace_us = limits.grace_ms * 1000;
@@ -248,7 +247,7 @@ Status RuntimeImpl::ended_by(const Limits& limits) const {
 }
 
 Status RuntimeImpl::compile(std::string_view text, const char* file, Program& program) {
-    // As an expression first: most scripts are one function, often without a name.
+    // Try the text as an expression first: most scripts are one function, often without a name.
     std::string_view expression = text;
     while (!expression.empty() &&
            (expression.back() == ';' || expression.back() == ' ' || expression.back() == '\n' ||
@@ -268,14 +267,14 @@ Status RuntimeImpl::compile(std::string_view text, const char* file, Program& pr
     if (program.stencil != nullptr) return {};
     Mistake first = take_mistake(cx_);
     if (first.line == 1 && first.column > 1) --first.column;
-    // The closing bracket is not the script's.
+    // The closing bracket was added by us and is not part of the script.
     const Mistake end = end_of(expression);
     if (first.line > end.line) first = end;
     program.is_expression = false;
     program.stencil = attempt(text);
     if (program.stencil != nullptr) return {};
     const Mistake second = take_mistake(cx_);
-    // The attempt that came further understood the text better.
+    // Report the error of the attempt that got further.
     const bool later =
         second.line > first.line || (second.line == first.line && second.column > first.column);
     const Mistake& told = later ? second : first;

@@ -56,7 +56,7 @@ private:
         awake_ = false;
     }
 
-    /// A visit that an interrupt would have ended had one been looked at.
+    /// A visit that has lasted too long although interrupts were requested.
     bool is_stuck(Watched& watched, int64_t now) const {
         if (!watched.give_up || now < std::min<int64_t>(watched.deadline_us, end_all_by_us_))
             return false;
@@ -75,7 +75,7 @@ private:
         for (Watched* watched : watched_)
             if (is_stuck(*watched, now)) stuck.push_back(watched);
         if (stuck.empty()) return;
-        // They stay while they are taken: their threads wait to get out of JavaScript.
+        // The entries stay valid meanwhile: their threads wait to leave JavaScript.
         lock.unlock();
         for (Watched* watched : stuck) {
             watched->give_up();

@@ -35,7 +35,7 @@ public:
     /// Between the two, the engine is interrupted again and again; pairs may be nested.
     virtual void begin(Watched& watched) = 0;
     virtual void end(Watched& watched) = 0;
-    /// The deadline of all that have none before. INT64_MAX: there is none.
+    /// The deadline of all runs without an earlier one. INT64_MAX: none.
     virtual void end_all_by(int64_t deadline_us) = 0;
 };
 

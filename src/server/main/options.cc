@@ -204,7 +204,8 @@ void apply_emulator_variables(CommandLine& line, ServeFlags& flags, bool storage
             "partitions follow from each container's throughput.");
 }
 
-/// --data and --memory are one choice: made on the command line, variables have no part in it.
+/// --data and --memory exclude each other. If the command line has one, variables for the other are
+/// ignored.
 void let_command_line_choose_storage(CLI::App& serve, int argc, char** argv) {
     const auto given = [&](const std::string& name) {
         return std::any_of(argv, argv + argc, [&](std::string_view argument) {
@@ -254,8 +255,8 @@ void warn_of_unknown_variables(const CLI::App& app, CommandLine& line) {
     }
 }
 
-/// What is wrong with the command itself: it is missing, or nobody knows it. Empty: it is there,
-/// and lacks something else.
+/// The error of the command itself: it is missing or unknown. Empty: the command is known, and
+/// something else is wrong.
 std::string command_problem(CLI::App& app, int argc, char** argv) {
     CLI::App* at = &app;
     std::string said;

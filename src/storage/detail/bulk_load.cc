@@ -65,7 +65,7 @@ Status BulkLoadImpl::remove(Family family, std::string_view key) {
     return written(lane, status, key.size());
 }
 
-/// No table of the committer counts for the partition yet: every later one does.
+/// No index table has counted for the partition yet; every later one does.
 Status BulkLoadImpl::set_count(std::string_view counter_key, const Count& sum) {
     CHECK(is_reserved_index_key(counter_key));
     return put(Family::kIndex, counter_key, encode_counter({.table = 0, .count = sum}));

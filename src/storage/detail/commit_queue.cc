@@ -50,7 +50,7 @@ std::vector<CommitQueue::Mail> CommitQueue::take_mail() {
     return std::exchange(mail_, {});
 }
 
-/// Pairs with wake(): either the sleeper sees the news, or the waker sees the sleeper.
+/// Pairs with wake(): either the sleeper sees the new entry, or the waker sees the sleeper.
 template <typename Ready>
 void CommitQueue::sleep_until(Ready ready) {
     while (!ready()) {

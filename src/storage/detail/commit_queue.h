@@ -11,8 +11,8 @@
 
 namespace orrery::storage::detail {
 
-/// Many threads push, the committer takes all. Also carries the committer's mail: small tasks from
-/// background threads. Pushing never blocks.
+/// Many threads push, the committer takes all. It also carries small tasks for the committer from
+/// background threads, its mail. Pushing never blocks.
 class CommitQueue {
 public:
     using Mail = std::function<void()>;

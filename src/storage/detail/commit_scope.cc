@@ -135,8 +135,7 @@ void GroupScope::rollback_to(size_t savepoint) {
 }
 
 void GroupScope::undo_to_mark(const Mark& mark) {
-    // Entries leave in the reverse of the order in which they came, so each bucket's newest entry
-    // is the one being taken away.
+    // Entries are removed newest first, so the entry to remove is always the newest of its bucket.
     while (pending_.size() > mark.pending) {
         const Pending& pending = pending_.back();
         DCHECK(buckets_[pending.bucket] == pending_.size() - 1);

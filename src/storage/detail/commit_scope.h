@@ -22,7 +22,7 @@ public:
 
     void begin_group(uint64_t number);
     void begin_operation();
-    /// `keep` false: nothing of the operation stays.
+    /// `keep` is false: everything that the operation wrote is undone.
     void end_operation(bool keep);
 
     Result<std::optional<std::string>> get(Family family, std::string_view key) override;

@@ -20,8 +20,8 @@ constexpr auto kFlushLookEvery = std::chrono::milliseconds(1);
 
 }  // namespace
 
-/// Sorted by whoever claims it first: the run worker, or the committer when it comes back from the
-/// disk and finds the worker busy.
+/// Whoever claims it first sorts it: the run worker, or the committer if it returns from the disk
+/// and the worker is still busy.
 struct Committer::SortJob {
     uint64_t table = 0;
     std::vector<IndexDelta> deltas;
@@ -194,7 +194,7 @@ rocksdb::Status Committer::call(const std::function<rocksdb::Status()>& task) {
     return done.get_future().get();
 }
 
-/// The committer only sets the memtables aside; whoever asked waits for the disk.
+/// The committer only switches the memtables; the caller waits for the disk.
 rocksdb::Status Committer::flush_memtables() {
     rocksdb::FlushOptions options;
     options.wait = false;
@@ -226,7 +226,7 @@ rocksdb::Status Committer::flush_memtables() {
     return rocksdb::Status::OK();
 }
 
-/// A moment, or the news that there is nothing to wait for.
+/// Waits a moment, or until there is nothing to wait for.
 rocksdb::Status Committer::wait_for_disk() const {
     uint64_t errors = 0;
     database_->db().GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors);
@@ -340,8 +340,8 @@ bool Committer::write_batch() {
     return true;
 }
 
-/// Notes partitions that are written for the first time since their index was complete on disk, and
-/// removes the notes of those that have become complete.
+/// Writes a dirty note for each partition that gets its first write since its index was complete on
+/// disk. Removes the notes of partitions whose index has become complete.
 void Committer::add_notes() {
     rocksdb::WriteBatch& batch = scope_.batch();
     for (const GroupScope::IndexChange& change : scope_.index_changes()) {

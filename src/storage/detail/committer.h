@@ -53,15 +53,15 @@ public:
     /// Returns when all changes published before the call are in index tables on disk, or with an
     /// error when the store has failed or stopped.
     Status flush_index();
-    /// Runs `task` on the committer thread and waits. Whatever touches the log besides the writes
-    /// goes through here: RocksDB must not be asked for it once a write has failed (it asserts).
-    /// Not run, and an error, when the store has failed or stopped.
+    /// Runs `task` on the committer thread and waits. Everything that touches the log, other than
+    /// writes, goes through here: RocksDB asserts when it is asked to after a failed write. Returns
+    /// an error without running the task when the store has failed or stopped.
     rocksdb::Status call(const std::function<rocksdb::Status()>& task);
     /// Writes the memtables of all families out.
     rocksdb::Status flush_memtables();
     /// Makes everything written so far safe in the log; nothing to do where each write is synced.
     rocksdb::Status sync_wal();
-    /// The newest view becomes one that shows files ingested before the call.
+    /// Publishes a view that shows files ingested before the call.
     rocksdb::Status publish_ingested();
     /// Deletes keys of the store's own in `meta` with the next group.
     void remove_own_keys(std::vector<std::string> keys);

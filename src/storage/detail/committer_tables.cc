@@ -8,7 +8,7 @@ namespace orrery::storage::detail {
 namespace {
 
 constexpr size_t kFrozenTablesMax = 2;
-/// Less is looked through in no time, and would leave many small files where little is written.
+/// A smaller table is fast to search in memory, and writing it out would leave many small files.
 constexpr uint64_t kRestingTableBytes = 256 << 10;
 
 }  // namespace
@@ -64,7 +64,8 @@ void Committer::freeze() {
     table_worker_.post([this, table] { write_table(table); });
 }
 
-/// Table worker. Tables come in the order in which they were frozen, and hold published changes.
+/// Table worker. Tables arrive in the order in which they were frozen. They hold only published
+/// changes.
 void Committer::write_table(const FrozenTablePtr& table) {
     if (failed_) return;
     RunPtr run =

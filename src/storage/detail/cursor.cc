@@ -10,7 +10,7 @@
 namespace orrery::storage::detail {
 namespace {
 
-/// Steps through entries that take as long as the search before them.
+/// This many steps through entries take as long as one search.
 constexpr uint64_t kSearchEntries = 32;
 constexpr uint64_t kListedEntriesMin = 4;
 
@@ -42,7 +42,7 @@ public:
         arrive();
     }
     ~DiskCursor() override {
-        // Lists of fewer entries take more memory than they are worth: there are many such terms.
+        // Terms with fewer entries get no list: there are many, and their lists would waste memory.
         if (term_bytes_ > 0 && steps_ >= kListedEntriesMin)
             database_.posting_lists().note_walk(
                 std::string_view(source_->lower).substr(0, term_bytes_), kSearchEntries + steps_);
@@ -52,7 +52,7 @@ public:
     DiskCursor(const DiskCursor&) = delete;
     DiskCursor& operator=(const DiskCursor&) = delete;
 
-    /// The walk says nothing about how often the term is asked for.
+    /// This walk does not count as a request for the term.
     void leave_unnoted() { term_bytes_ = 0; }
 
     bool valid() const override { return valid_; }
@@ -96,7 +96,7 @@ private:
         source_ = std::make_unique<PooledIterator>();
         source_->kind = kind;
         if (pooled_) source_->epoch = pool.epoch();
-        // RocksDB looks at the bounds now and then: they must be set before.
+        // RocksDB may look at the bounds at any time, so set them first.
         source_->lower.assign(range.begin);
         source_->upper.assign(range.end);
         source_->lower_slice = source_->lower;
@@ -169,7 +169,7 @@ public:
         settle();
     }
 
-    /// Nothing but what is on disk can be met.
+    /// True when only the disk has entries in the range.
     bool adds_nothing() const { return sources_.empty() && !meets_reserved_; }
     std::unique_ptr<Cursor> take_disk() { return std::move(disk_); }
 
@@ -302,7 +302,7 @@ private:
 };
 
 /// The entries of a term, read from the disk; null when there are more than `most`, or unlike ones.
-/// Errors too: who reads the term itself will meet them.
+/// Errors give null too: the reader of the term will see them.
 PostingListPtr make_list(const std::shared_ptr<const ViewImpl>& view, std::string_view prefix,
                          uint64_t most) {
     const std::string end = prefix_successor(prefix);
@@ -318,11 +318,11 @@ PostingListPtr make_list(const std::shared_ptr<const ViewImpl>& view, std::strin
     return list;
 }
 
-/// What the disk has of a term, if that is in memory as a list or worth being put there. Null: read
-/// the files.
+/// The entries of a term on disk, from a list in memory. Makes the list when it is worth it. Null:
+/// read the files.
 std::unique_ptr<Cursor> list_cursor(const std::shared_ptr<const ViewImpl>& view,
                                     const ViewImpl::Range& range) {
-    // While a table comes, nobody can say which entries the snapshot has.
+    // While a table is being ingested, it is not known whether the snapshot has its entries.
     if (range.term_bytes == 0 || view->index_files().generation == 0) return nullptr;
     const std::string_view prefix = range.begin.substr(0, range.term_bytes);
     PostingLists& lists = view->database().posting_lists();
@@ -331,7 +331,7 @@ std::unique_ptr<Cursor> list_cursor(const std::shared_ptr<const ViewImpl>& view,
         const uint64_t entries = lists.worthwhile(prefix);
         if (entries == 0) return nullptr;
         if (range.budget != nullptr) {
-            // Who may wait will make it.
+            // A thread that may wait will make the list.
             range.budget->exceeded = true;
             return nullptr;
         }

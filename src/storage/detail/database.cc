@@ -130,7 +130,8 @@ Status Database::prepare_folder(const StoreOptions& options) {
                 fmt::format("The data folder {} cannot be created: {}", folder_, explain(made)));
         }
     }
-    // Held before anything is read: check_wal() must never touch the log of a living server.
+    // Take the lock before reading anything: check_wal() must never touch the log of a running
+    // server.
     const rocksdb::IOStatus locked = fs.LockFile(folder_ + "/ORRERY.LOCK", {}, &lock_, nullptr);
     if (!locked.ok()) {
         lock_ = nullptr;
@@ -146,7 +147,8 @@ Status Database::prepare_folder(const StoreOptions& options) {
                         folder_));
     }
     if (!options.read_only) {
-        // Tables that a crash kept from being ingested; their changes are replayed from the log.
+        // A crash left these tables before their ingestion; their changes are replayed from the
+        // log.
         std::vector<std::string> leftovers;
         fs.GetChildren(staging_folder_, {}, &leftovers, nullptr).PermitUncheckedError();
         for (const std::string& name : leftovers) {
@@ -267,7 +269,8 @@ Status Database::check_format(const StoreOptions& options) {
     rocksdb::WriteOptions write_options;
     write_options.sync = true;
     if (written.ok()) written = db_->Write(write_options, &batch);
-    // Ingestion must never meet a memtable of `index`. Both families, so that this log is obsolete.
+    // Ingestion must never meet a memtable of `index`. Flush both families, so that this log
+    // becomes obsolete.
     if (written.ok()) written = db_->Flush({}, {family(Family::kMeta), family(Family::kIndex)});
     if (!written.ok()) {
         return open_error(
@@ -293,8 +296,8 @@ Result<std::optional<std::string>> Database::get(const rocksdb::ReadOptions& opt
     return errors::internal(explain(status));
 }
 
-/// Asked for what memory holds, RocksDB finds an empty value where a file that may have the key has
-/// not been opened yet. Whether it is a real one, only this other question tells.
+/// A read from memory returns an empty value when a file that may have the key is not open yet.
+/// Only this second question tells whether the value is really empty.
 bool Database::is_known(const rocksdb::ReadOptions& options, Family family,
                         std::string_view key) const {
     std::string value;
@@ -302,7 +305,8 @@ bool Database::is_known(const rocksdb::ReadOptions& options, Family family,
     return db_->KeyMayExist(options, this->family(family), slice(key), &value, &found) && found;
 }
 
-/// Done before the snapshot = begun after it: nothing was under way in between.
+/// If the count of finished ingests before the snapshot equals the count of begun ones after it, no
+/// ingest ran in between.
 const rocksdb::Snapshot* Database::take_snapshot(IndexFiles& files) const {
     const uint64_t done = ingests_done_;
     const rocksdb::Snapshot* const snapshot = db_->GetSnapshot();

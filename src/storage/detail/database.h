@@ -29,9 +29,9 @@ inline std::string_view view_of(const rocksdb::Slice& bytes) {
     return {bytes.data(), bytes.size()};
 }
 
-/// For every iterator. No range is ever deleted by RocksDB's means (DeleteRange). Looking for such
-/// ranges anyway, its 7.8 takes a file at a border of a level that cannot be read, or not without
-/// waiting, for an empty one (facebook/rocksdb#11782).
+/// For every iterator. No range is ever deleted by RocksDB's means (DeleteRange). RocksDB 7.8 looks
+/// for such ranges anyway. At the border of a level it then takes a file that it cannot read, or
+/// cannot read without waiting, for an empty one (facebook/rocksdb#11782).
 inline rocksdb::ReadOptions walk_options(rocksdb::ReadOptions options = {}) {
     options.ignore_range_deletions = true;
     return options;
@@ -75,7 +75,7 @@ public:
         explicit IndexIngest(Database& database) : database_(database) {
             ++database_.ingests_begun_;
         }
-        /// What came was this index table.
+        /// The ingested file was this index table.
         void set_table(uint64_t table) { database_.last_table_ = table; }
         ~IndexIngest() { ++database_.ingests_done_; }
         IndexIngest(const IndexIngest&) = delete;

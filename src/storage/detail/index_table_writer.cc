@@ -103,7 +103,7 @@ rocksdb::Status write_index_table(Database& database, const Run& run,
         fmt::format("{}/{:012}.sst", database.staging_folder(), options.number);
     TableFile file(database, options);
     rocksdb::Status status = file.write(path, run);
-    // The index must never know of changes that a power cut could take from the log.
+    // The index must not contain changes that a power cut could remove from the log.
     if (status.ok()) status = options.sync_wal();
     if (status.ok()) {
         rocksdb::IngestExternalFileOptions ingest;

@@ -6,7 +6,7 @@ namespace orrery::storage::detail {
 namespace {
 
 constexpr size_t kMergeWidth = 4;
-/// When merges fall behind, more runs at once.
+/// When merges fall behind, merge more runs at once.
 constexpr size_t kMergeWidthMax = 12;
 
 }  // namespace
@@ -25,7 +25,7 @@ void IndexTables::cover(PartitionId partition, Lsn lsn) {
 
 std::optional<RunMerge> IndexTables::pick_merge() {
     if (merging_) return std::nullopt;
-    // Newest first: small runs are merged soonest, and readers have fewest to look at.
+    // Look at the newest runs first: small runs are then merged soon, and readers have few runs.
     for (size_t end = runs_.size(); end > 0;) {
         size_t begin = end - 1;
         while (begin > 0 && runs_[begin - 1].level == runs_[end - 1].level) --begin;

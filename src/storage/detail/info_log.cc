@@ -25,7 +25,7 @@ public:
         if (level < GetInfoLogLevel()) return;
         std::array<char, kMaxLineBytes> text{};
         std::vsnprintf(text.data(), text.size(), format, arguments);
-        // What matters to the operator is reported where it happens, with what to do about it.
+        // Errors that matter to the operator are reported where they happen, with advice.
         const std::string line = std::string("rocksdb: ") + text.data();
         if (level >= rocksdb::InfoLogLevel::ERROR_LEVEL) {
             log::warning(line);

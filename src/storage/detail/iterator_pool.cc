@@ -13,7 +13,7 @@ PooledIteratorPtr IteratorPool::take(const IteratorKind& kind) {
         old.swap(idle);
         return nullptr;
     }
-    // An older view: what is here may show more than it should.
+    // The view is older: pooled iterators may show more than the view should.
     if (!idle.back()->kind.shows_the_same_as(kind)) return nullptr;
     PooledIteratorPtr taken = std::move(idle.back());
     idle.pop_back();

@@ -21,7 +21,7 @@ struct IteratorKind {
     uint64_t sequence = 0;           ///< of the snapshot; 0 for `index`, which has only files
     bool one_term = false;           ///< asks the filters
     bool memory_only = false;        ///< reads no file
-    /// Shows what came later. Both numbers only grow.
+    /// True if this shows a later state. Both numbers only grow.
     bool is_newer_than(const IteratorKind& other) const {
         return generation != other.generation ? generation > other.generation
                                               : sequence > other.sequence;

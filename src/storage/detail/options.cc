@@ -65,8 +65,8 @@ rocksdb::DBOptions database_options(const StoreOptions& options, rocksdb::Env* e
     out.env = env;
     out.create_if_missing = !options.read_only;
     out.create_missing_column_families = !options.read_only;
-    // A record torn at the very end of the log was never acknowledged; anything else is damage.
-    // RocksDB's default would open with what stands before the damage.
+    // A torn record at the very end of the log was never acknowledged; anything else is damage.
+    // RocksDB's default would silently drop everything after the damage.
     out.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
     out.paranoid_checks = true;
     // One writer thread: nothing to coordinate, and no spinning.
@@ -115,15 +115,14 @@ rocksdb::ColumnFamilyOptions family_options(Family family,
     table.cache_index_and_filter_blocks = true;
     table.cache_index_and_filter_blocks_with_high_priority = true;
     table.pin_l0_filter_and_index_blocks_in_cache = true;
-    // Items are long: every one is found by bisection, and scans change blocks less often.
+    // Items are long. Make each one a restart point, and let scans change blocks less often.
     if (family == Family::kItems) {
         table.block_restart_interval = 1;
-        // A bisection would touch an item per step; a hash leads to the one that is looked for.
+        // A bisection would touch one item per step; the hash leads straight to the wanted one.
         table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
     }
     if (shape.point_reads) {
-        // Most keys that are asked for are not among the latest: they are told apart without a
-        // search.
+        // Most requested keys are not in the memtable: a filter says so without a search.
         out.memtable_whole_key_filtering = true;
         out.memtable_prefix_bloom_size_ratio = 0.02;
         table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
@@ -131,7 +130,7 @@ rocksdb::ColumnFamilyOptions family_options(Family family,
         table.optimize_filters_for_memory = true;
     }
     if (family == Family::kIndex) {
-        // A search for one term looks into the files that have it.
+        // A search for one term reads only the files that have it.
         out.prefix_extractor = term_prefix();
         table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
         table.whole_key_filtering = false;
@@ -139,7 +138,7 @@ rocksdb::ColumnFamilyOptions family_options(Family family,
     }
     out.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
-    // What trimming removes lies in files that nothing else would touch again.
+    // Trimmed records lie in files that nothing else would rewrite.
     if (family == Family::kLog)
         out.table_properties_collector_factories.push_back(
             rocksdb::NewCompactOnDeletionCollectorFactory(kDeletionWindow, kDeletionWindow / 2));

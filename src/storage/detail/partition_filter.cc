@@ -57,7 +57,7 @@ public:
 
     const char* Name() const override { return "orrery.partition.factory"; }
 
-    /// Images mostly die young: dropping them at flush saves writing them at all.
+    /// Most images are short-lived: dropping them at flush avoids writing them.
     bool ShouldFilterTableFileCreation(rocksdb::TableFileCreationReason reason) const override {
         return reason == rocksdb::TableFileCreationReason::kCompaction ||
                (family_ == Family::kImages && reason == rocksdb::TableFileCreationReason::kFlush);

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kCacheKeyName = "orrery.postings";
 
-/// Steps through a term before its list is thought of; then after twice as many.
+/// Steps through a term before a list is considered; then again after twice as many.
 constexpr uint64_t kStepsMin = 512;
-/// Beyond this nothing is tried any more: such terms have too many entries for a list.
+/// Beyond this no list is tried: the term has too many entries.
 constexpr uint64_t kStepsMax = 1ULL << 40;
 
 size_t place_of(std::string_view prefix, size_t places) {
@@ -106,7 +106,7 @@ size_t PostingList::lower_bound(std::string_view key, size_t from) const {
     const auto below = [&](size_t i) { return Rest(rest(i)) < wanted; };
     size_t low = from;     // what is before it is below
     size_t high = size();  // what is from here on is not
-    // Whoever goes on from somewhere mostly seeks what is near.
+    // A search that continues from a position usually looks for something near it.
     constexpr size_t kNear = 16;
     size_t step = 1;
     for (size_t at = from; from > 0 && step <= kNear && at < high; at += step, step *= 2) {
@@ -116,14 +116,14 @@ size_t PostingList::lower_bound(std::string_view key, size_t from) const {
         }
         low = at + 1;
     }
-    // Docrefs begin with hashes: where one is among them follows from its value, nearly.
+    // Docrefs begin with hashes, so the value of one nearly gives its position.
     constexpr int kGuesses = 3;
     for (int i = 0; i < kGuesses && high - low > 2 * kNear; ++i) {
         const auto first = static_cast<double>(Rest(rest(low)).head);
         const auto last = static_cast<double>(Rest(rest(high - 1)).head);
         const double part = (static_cast<double>(wanted.head) - first) / (last - first);
         if (!(part > 0 && part < 1)) break;
-        // The guess is widened by what it is likely to be wrong by.
+        // Widen the guess by its likely error.
         const auto count = static_cast<double>(high - low);
         const auto margin = static_cast<size_t>(std::sqrt(count)) / 2 + 1;
         const size_t guess = low + static_cast<size_t>(part * count);
@@ -173,7 +173,7 @@ std::string PostingLists::cache_key(std::string_view prefix) const {
 }
 
 PostingListPtr PostingLists::find(std::string_view prefix, uint64_t table) {
-    // Every so often the cache is asked all the same, so that it knows what is used.
+    // Ask the cache from time to time, so that it knows the list is in use.
     constexpr uint32_t kUsesUnseen = 32;
     const uint64_t hash = std::hash<std::string_view>()(prefix);
     Recent& recent = recent_[hash % kRecent];
@@ -182,7 +182,7 @@ PostingListPtr PostingLists::find(std::string_view prefix, uint64_t table) {
         const std::lock_guard lock(recent.mutex);
         if (recent.hash == hash && ++recent.uses % kUsesUnseen != 0) found = recent.list.lock();
     }
-    // One of another table may have been given up, and made anew since.
+    // A list of another table may have been dropped and made again since.
     if (found == nullptr || found->table() != table || found->prefix() != prefix) {
         found = find_cached(prefix);
         if (found == nullptr) return nullptr;
@@ -234,7 +234,7 @@ void PostingLists::note_walk(std::string_view prefix, uint64_t steps) {
     // One more at kStepsMin, and whenever the steps have become twice as many.
     const auto level = [](uint64_t walked) { return std::bit_width(walked / kStepsMin); };
     const bool wanted = (before & 1) != 0 || level(sum) > level(before >> 1);
-    // Notes that come at the same time may be lost.
+    // Concurrent notes may be lost.
     place.store(sum << 1 | (wanted ? 1U : 0U), std::memory_order_relaxed);
 }
 
@@ -255,7 +255,7 @@ void PostingLists::apply(const Run& run) {
         const std::string& prefix = known.first;
         const PostingListPtr list = known.second.lock();
         if (list == nullptr) return true;
-        // Made by somebody who has seen the table already.
+        // Its maker has already seen the table.
         if (list->table() >= run.table()) return false;
         const size_t first = run.lower_bound(prefix);
         const bool changed = first < run.size() && run.key(first).starts_with(prefix);

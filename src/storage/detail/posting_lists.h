@@ -30,7 +30,7 @@ public:
     size_t lower_bound(std::string_view key, size_t from) const;
     size_t memory() const { return sizeof(*this) + prefix_.capacity() + rests_.capacity(); }
 
-    /// False: the entry is unlike the ones before, the term has no list.
+    /// False: the entry differs in form from the ones before, so the term gets no list.
     bool append(std::string_view key, std::string_view value);
     void shrink() { rests_.shrink_to_fit(); }
 
@@ -64,7 +64,7 @@ public:
     /// For how many entries it is worth trying to make the term's list: no more than there were
     /// steps, so that it never costs more than the walks did. 0: not now.
     uint64_t worthwhile(std::string_view prefix) const;
-    /// It was tried. Without success it is worth it again after twice as many steps.
+    /// Notes an attempt. After a failure the next one comes after twice as many steps.
     void tried(std::string_view prefix, bool success);
     size_t list_bytes_max() const { return list_bytes_max_; }
 

@@ -7,9 +7,10 @@
 namespace orrery::storage::detail {
 namespace {
 
-/// Universal compaction rewrites the whole family: only where it is small, or mostly dead.
+/// Universal compaction rewrites the whole family: do it only where the family is small, or mostly
+/// dead.
 constexpr uint64_t kSmallIndexBytes = 64ULL << 20;
-/// Fewer bytes of images are left to compactions that come by.
+/// Fewer bytes of images than this are left to ordinary compactions.
 constexpr uint64_t kImagesBytesMin = 4ULL << 20;
 
 uint64_t bytes_in(const Database& database, Family family, const std::string& begin,

@@ -24,7 +24,7 @@ public:
     void retire(PartitionId partition, rocksdb::SequenceNumber sequence);
     /// Nobody needs the images up to `lsn` any more.
     void reclaim_images(PartitionId partition, Lsn lsn);
-    /// A running compaction is cut short.
+    /// Stops a running compaction early.
     void stop();
 
 private:

@@ -17,8 +17,8 @@ size_t common_prefix(std::string_view a, std::string_view b) {
         a.begin());
 }
 
-/// The 16 bytes after the part that all keys at hand have in common: most comparisons end here.
-/// Zero bytes stand for what a short key lacks, so equal heads still need the keys compared.
+/// The 16 bytes after the part that all keys at hand have in common: most comparisons end here. A
+/// short key is padded with zero bytes, so keys with equal heads must still be compared.
 Head head_of(std::string_view key, size_t skip) {
     char padded[16] = {};
     const char* bytes = key.data() + skip;
@@ -165,7 +165,7 @@ size_t Run::lower_bound(std::string_view key, size_t from) const {
     size_t low = from;
     size_t high = entries_.size();
     if (from > 0) {
-        // What is asked for second is mostly near.
+        // The second search usually looks for something near.
         for (size_t step = 1; low + step < high; step *= 2) {
             if (this->key(low + step) >= key) {
                 high = low + step;

@@ -48,7 +48,7 @@ void TermColumn::shrink() {
 namespace detail {
 namespace {
 
-/// Paths whose walks are noted; more are forgotten all at once.
+/// Number of paths whose walks are noted; when it is exceeded, all are forgotten.
 constexpr size_t kWalkedMax = 4096;
 
 void delete_counted(const rocksdb::Slice& /*key*/, void* value) {
@@ -128,7 +128,7 @@ void TermColumns::refuse(std::string_view path, uint64_t cost) {
 }
 
 size_t TermColumns::column_bytes_max() const {
-    // The cache has four shards, and blocks need their share.
+    // The cache has four shards, and blocks need room in each.
     return cache_->GetCapacity() / 8;
 }
 
@@ -155,7 +155,7 @@ void TermColumns::apply(const Run& run) {
     for (const std::string& path : paths) {
         const std::optional<Counted> before = look_up(path);
         std::optional<std::vector<TermCounts::Change>> changes;
-        // Made by somebody who has seen the table already.
+        // Its maker has already seen the table.
         if (before && before->table >= run.table()) continue;
         if (before && before->table + 1 == run.table())
             changes = count_changes({&run}, path, {}, {}, before->docref_bytes);
@@ -201,7 +201,7 @@ std::optional<std::vector<TermCounts::Change>> count_changes(const std::vector<c
         if (runs[i]->is_vague()) return std::nullopt;
         parts.push_back({runs[i], first, last, i});
     }
-    // The earliest key on top, of equal keys the oldest run's.
+    // The smallest key is on top; among equal keys the one of the oldest run.
     const auto later = [](const Part& a, const Part& b) {
         const int order = a.run->key(a.at).compare(b.run->key(b.at));
         return order != 0 ? order > 0 : a.age > b.age;
@@ -219,7 +219,7 @@ std::optional<std::vector<TermCounts::Change>> count_changes(const std::vector<c
     while (!parts.empty()) {
         const Part& oldest = parts.front();
         const std::string_view key = oldest.run->key(oldest.at);
-        // Only vague runs add what is there already, or remove what is not.
+        // Only runs that may repeat add an existing entry or remove a missing one.
         const bool was = !oldest.run->born(oldest.at);
         Run::Change change = oldest.run->change(oldest.at);
         bool partial = change == Run::Change::kAddPartial;

@@ -19,8 +19,8 @@ namespace orrery::storage::detail {
 /// Columns of paths whose entries have been counted often enough, in the block cache's budget.
 /// Internally locked.
 ///
-/// A column counts the entries on disk up to one index table. The next table's changes are put in
-/// when it is written; a view whose disk ends elsewhere does without.
+/// A column counts the entries on disk up to one index table. The next table's changes are added
+/// when it is written. A view of another table does not use the column.
 class TermColumns {
 public:
     explicit TermColumns(std::shared_ptr<rocksdb::Cache> cache);
@@ -36,11 +36,11 @@ public:
 
     /// Entries that were read one by one to count them.
     void note_walk(std::string_view path, uint64_t entries);
-    /// Whether as many have been read as making the column would take, `cost`.
+    /// True when at least `cost` entries have been read, which is what making the column takes.
     bool is_worthwhile(std::string_view path, uint64_t cost);
-    /// The same, and the caller makes it: nobody else is told to.
+    /// The same, and claims the work: only this caller is told to make the column.
     bool claim(std::string_view path, uint64_t cost);
-    /// It does not fit: not again before many more entries are read.
+    /// The column does not fit. It is not tried again before many more entries are read.
     void refuse(std::string_view path, uint64_t cost);
     /// Largest column that the cache may hold.
     size_t column_bytes_max() const;

@@ -158,7 +158,7 @@ Status ViewImpl::pin_many(Family family, const std::vector<std::string>& keys, R
                                  std::is_sorted(keys.begin(), keys.end()));
     }
     for (size_t i = 0; i < keys.size(); ++i) {
-        // No value that is read many at a time is empty: it is a file that is not open.
+        // Values of these families are never empty: an empty one means that a file is not open.
         const bool unread = budget != nullptr &&
                             (statuses[i].IsIncomplete() || (statuses[i].ok() && values[i].empty()));
         if (unread) budget->exceeded = true;
@@ -172,7 +172,7 @@ Status ViewImpl::pin_many(Family family, const std::vector<std::string>& keys, R
 }
 
 std::unique_ptr<Cursor> ViewImpl::cursor(Range range) const {
-    // Files without the term are left out; walking back needs every file.
+    // Files without the term are skipped. A backward walk needs every file.
     if (range.family == Family::kIndex && range.direction == Direction::kForward)
         range.term_bytes = shared_term_bytes(range.begin, range.end);
     return make_cursor(shared_from_this(), range);
@@ -202,7 +202,7 @@ Result<Count> ViewImpl::sum(std::string_view counter_key, ReadBudget* budget) co
 Result<std::optional<TermCounts>> ViewImpl::counts(std::string_view path, size_t docref_bytes,
                                                    std::string_view begin, std::string_view end,
                                                    uint64_t cost, ReadBudget* budget) const {
-    // While a table comes, nobody can say which entries the snapshot has.
+    // While a table is being ingested, it is not known whether the snapshot has its entries.
     if (index_files_.generation == 0) return std::optional<TermCounts>();
     TermColumns& columns = database_->term_columns();
     TermCounts out;
@@ -270,7 +270,7 @@ Result<std::shared_ptr<const TermColumn>> ViewImpl::make_column(std::string_view
 Status ViewImpl::each_count(
     std::string_view begin, std::string_view end,
     const std::function<Status(std::string_view key, const Count& sum)>& use) const {
-    // What the runs add: no more than fits into index tables in memory.
+    // What the runs add is bounded by the size of the tables in memory.
     std::map<std::string, std::vector<std::pair<uint64_t, Count>>, std::less<>> changes;
     for (const RunPtr& run : runs_) {
         const CounterSums& counters = run->counters();

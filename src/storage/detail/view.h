@@ -109,7 +109,7 @@ std::unique_ptr<Cursor> make_cursor(std::shared_ptr<const ViewImpl> view,
 std::unique_ptr<Cursor> make_disk_cursor(std::shared_ptr<const ViewImpl> view,
                                          const ViewImpl::Range& range);
 
-/// What a read beyond its budget returns. Nobody outside sees it.
+/// The error of a read beyond its budget. It never leaves the module.
 Error over_budget();
 
 // Steps of a ReadBudget.

@@ -83,7 +83,8 @@ size_t count_starts(std::string_view content, size_t from) {
 
 using SequentialFile = std::unique_ptr<rocksdb::FSSequentialFile>;
 
-/// Fills `buffer` from the file; what is there is shorter only at the end. nullopt: unreadable.
+/// Fills `buffer` from the file. The result is shorter only at the end of the file. nullopt:
+/// unreadable.
 std::optional<std::string_view> read_next(rocksdb::FSSequentialFile& file, std::string& buffer) {
     size_t filled = 0;
     while (filled < buffer.size()) {
@@ -160,7 +161,7 @@ private:
     ScannedLog& log_;
     size_t before_ = 0;                  // bytes of earlier calls
     std::optional<size_t> open_record_;  // where a record of several fragments begins
-    std::string batch_start_;            // enough of it to find the group number
+    std::string batch_start_;            // enough bytes to find the group number
     size_t search_from_ = 0;
 };
 

@@ -29,7 +29,7 @@ bool is_empty_array(const json::Value& value) {
     return value.is_array() && value.elements().empty();
 }
 
-/// Policies that would have to be enforced and are not. What asks for nothing is let through.
+/// Refuses policies that the server does not enforce. A policy that asks for nothing is accepted.
 Status refuse_unenforced(const json::Value& body) {
     constexpr std::string_view kAdvice = "Create the container without this property.";
     const auto refuse = [&](std::string_view name) {
@@ -110,7 +110,7 @@ Result<index::GeometrySpace> read_geospatial(const json::Value& config) {
     return bad_property("geospatialConfig.type", "'Geography' or 'Geometry'");
 }
 
-/// What is no number of seconds is no valid one either: the catalog words that refusal.
+/// What is no number of seconds is no valid one either: the catalog reports that error.
 std::optional<int64_t> read_default_ttl(const json::Value& ttl) {
     if (is_absent(ttl)) return std::nullopt;
     return integral(ttl).value_or(0);
@@ -131,7 +131,7 @@ Result<std::vector<std::string>> read_unique_key(const json::Value& key) {
         TRY_STATUS(refuse_unknown(key, "A unique key of the container", {"paths"}));
     const json::Value paths = key.member("paths");
     std::vector<std::string> out;
-    if (!paths.is_array()) return out;  // the catalog words that refusal
+    if (!paths.is_array()) return out;  // the catalog reports that error
     for (const json::Value& path : paths.elements()) {
         if (!path.is_string())
             return bad_property("uniqueKeyPolicy.uniqueKeys[].paths", "an array of strings");

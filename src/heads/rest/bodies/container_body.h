@@ -7,7 +7,7 @@
 #include "catalog/resources.h"
 #include "json/value.h"
 
-/// Container bodies of REST clients (protocol dossier §3.1, service model §8). Their form is
+/// Container bodies of REST clients (docs/containers.md). Their form is
 /// checked here, what they mean in the catalog. A policy that the server does not enforce is
 /// refused by name.
 namespace orrery::rest {

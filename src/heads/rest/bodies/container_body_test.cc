@@ -19,8 +19,8 @@ constexpr std::string_view kDefaultConflicts =
     R"("conflictResolutionProcedure":""})";
 constexpr std::string_view kDefaultGeospatial = R"("geospatialConfig":{"type":"Geography"}})";
 
-/// What becomes of a body: as the catalog keeps it, as the partitions see it, and as clients get it
-/// back, without the id.
+/// A definition read from a body: as the catalog keeps it, as the partitions see it, and as clients
+/// get it back, without the id.
 struct Definition {
     catalog::ContainerDefinition whole;
     partition::ContainerSettings settings;

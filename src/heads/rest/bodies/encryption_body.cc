@@ -33,7 +33,7 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
-/// A member that nobody knows; empty: none.
+/// An unknown member; empty: none.
 std::string_view unknown_member(const json::Value& object,
                                 std::initializer_list<std::string_view> known) {
     for (const json::Member& member : object.members())
@@ -136,7 +136,7 @@ Result<catalog::WrappedKey> read_wrapped_key(const json::Value& body) {
     TRY_STATUS(text("type", out.metadata.type));
     TRY_STATUS(text("name", out.metadata.name));
     TRY_STATUS(text("value", out.metadata.value));
-    // Clients of before the algorithm was part of it leave it out.
+    // Older clients leave the algorithm out.
     if (!is_absent(metadata.member("algorithm")))
         TRY_STATUS(text("algorithm", out.metadata.algorithm.emplace()));
     return out;

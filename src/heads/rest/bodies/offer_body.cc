@@ -28,8 +28,8 @@ Error bad_offer_member(std::string_view name, std::string_view expected) {
         fmt::format("The member '{}' of the offer must be {}.", name, expected));
 }
 
-/// 400 unless `object` is one and has no other members than `known`: a member that is not read
-/// would leave its sender in the belief that it is in force.
+/// 400 unless `object` is one and has no other members than `known`: an ignored member would
+/// mislead its sender.
 Status check_offer_members(const json::Value& object, std::string_view where,
                            std::initializer_list<std::string_view> known) {
     if (!object.is_object()) return Status(bad_offer_member(where, "an object"));
@@ -47,7 +47,7 @@ std::string_view without_slashes(std::string_view link) {
     return link;
 }
 
-/// A body that speaks of another offer or resource is a mistake of the caller.
+/// A body about another offer or resource is an error.
 Status check_identity(const json::Value& body, const Offer& stored) {
     const auto differs = [&](std::string_view name, std::string_view expected) {
         const json::Value given = body.member(name);
@@ -66,7 +66,7 @@ Status check_identity(const json::Value& body, const Offer& stored) {
     return {};
 }
 
-/// A member that is misspelt would be left out without a word.
+/// A misspelt member must not be ignored silently.
 Status know_all(const json::Value& object, std::initializer_list<std::string_view> known) {
     if (!object.is_object()) return Status(errors::bad_request("An object was expected."));
     for (const json::Member& member : object.members())
