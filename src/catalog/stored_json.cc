@@ -1,5 +1,7 @@
 #include "catalog/stored_json.h"
 
+#include <span>
+
 #include "base/errors.h"
 #include "json/parse.h"
 
@@ -10,18 +12,22 @@ std::string text_of(const json::Value& value) {
     return value.is_string() ? std::string(value.as_string()) : std::string();
 }
 
+std::span<const json::Value> elements_of(const json::Value& value) {
+    return value.is_array() ? value.elements() : std::span<const json::Value>();
+}
+
 std::vector<index::ComputedProperty> computed_of(const json::Value& list) {
     std::vector<index::ComputedProperty> out;
-    for (const json::Value& entry : list.elements())
+    for (const json::Value& entry : elements_of(list))
         out.push_back({text_of(entry.member("name")), text_of(entry.member("query"))});
     return out;
 }
 
 UniqueKeyPolicy unique_keys_of(const json::Value& policy) {
     std::vector<std::vector<std::string>> keys;
-    for (const json::Value& key : policy.member("uniqueKeys").elements()) {
+    for (const json::Value& key : elements_of(policy.member("uniqueKeys"))) {
         keys.emplace_back();
-        for (const json::Value& path : key.member("paths").elements())
+        for (const json::Value& path : elements_of(key.member("paths")))
             keys.back().push_back(text_of(path));
     }
     return number_unique_keys(std::move(keys));
@@ -29,8 +35,9 @@ UniqueKeyPolicy unique_keys_of(const json::Value& policy) {
 
 ClientEncryptionPolicy encryption_of(const json::Value& policy) {
     ClientEncryptionPolicy out;
-    out.version = policy.member("policyFormatVersion").as_double() == 2 ? 2 : 1;
-    for (const json::Value& path : policy.member("includedPaths").elements())
+    const json::Value version = policy.member("policyFormatVersion");
+    out.version = version.is_number() && version.as_double() == 2 ? 2 : 1;
+    for (const json::Value& path : elements_of(policy.member("includedPaths")))
         out.paths.push_back({text_of(path.member("path")),
                              text_of(path.member("clientEncryptionKeyId")),
                              text_of(path.member("encryptionType")) == "Deterministic"});

@@ -189,7 +189,9 @@ TEST_F(SelectionTest, ConditionsFindWhatItemsSay) {
     PathCondition other_type = on("n", PathCondition::Kind::kOneOf);
     other_type.values = {Value::string("5")};
     PathCondition named = on("id", PathCondition::Kind::kOneOf);
-    named.values = {Value::string(id_of(3)), Value::string(id_of(44))};
+    const std::string third = id_of(3);
+    const std::string last = id_of(44);
+    named.values = {Value::string(third), Value::string(last)};
     struct Case {
         std::vector<query::AnyCondition> conditions;
         std::function<bool(const std::string&, int)> holds;
@@ -355,7 +357,8 @@ TEST_F(SelectionTest, HintsSayWhatFindsItems) {
         Selection one = selection(sink);
         one.scope.explain = true;
         PathCondition named = on("id", PathCondition::Kind::kOneOf);
-        named.values = {Value::string(id_of(14))};
+        const std::string fourteenth = id_of(14);
+        named.values = {Value::string(fourteenth)};
         one.conditions = {{n_is({4})}, {named}};
         one.hint = hint;
         const auto answer = query::select_page(one);

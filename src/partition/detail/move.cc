@@ -69,8 +69,9 @@ MoveImpl::MoveImpl(Plan plan, const Partition::Deps& deps) : plan_(std::move(pla
 
 /// This counts LSNs; one LSN may have several records.
 Result<bool> MoveImpl::close(uint64_t records_max) {
+    constexpr double kAheadMax = 1e18;  // there are not so many LSNs
     const auto ahead = static_cast<storage::Lsn>(
-        std::max(1.0, static_cast<double>(records_max) / records_per_lsn_));
+        std::clamp(static_cast<double>(records_max) / records_per_lsn_, 1.0, kAheadMax));
     std::vector<storage::Lsn> limits;
     for (const storage::Lsn lsn : lsns_) limits.push_back(lsn + ahead);
     auto commit = std::make_unique<CloseCommit>(sources_, std::move(limits));
