@@ -43,7 +43,7 @@ void answer_point(const CallPtr& call, OperationResult& result, std::string* bod
         call->response().body = std::move(*body);
     else if (is_read(*call) || !call->headers.prefers_minimal())
         partition::ItemWriter(*call->container()->settings)
-            .append(call->response().body, result.item);
+            .append(call->response().body, *document, result.item.docref);
     reply_prepared(call, answer);
 }
 
