@@ -196,24 +196,34 @@ TEST(Charge, FeedsMetadataFailures) {
     EXPECT_EQ(ru_text(script_write()), "6.29");
     EXPECT_EQ(ru_text(trigger_run()), "2.00");
     EXPECT_EQ(ru_text(not_modified()), "1.00");
-    for (const Code code :
-         {Code::kBadRequest, Code::kTriggerRunsAfter, Code::kNotFound, Code::kResourceNotFound,
-          Code::kOwnerNotFound, Code::kSessionNotAvailable, Code::kEntityTooLarge,
-          Code::kBatchResponseTooLarge, Code::kScriptMemory, Code::kScriptAnswerTooLarge,
-          Code::kLogicalPartitionFull})
-        EXPECT_EQ(ru_text(failure(code)), "1.00") << static_cast<int>(code);
-    for (const Code code : {Code::kConflict, Code::kUniqueKeyConflict, Code::kPreconditionFailed,
-                            Code::kPatchConditionFailed, Code::kRetryWith, Code::kWriteConflict})
-        EXPECT_EQ(ru_text(failure(code)), "1.24") << static_cast<int>(code);
-    for (const Code code : {Code::kRateLimited, Code::kMetadataRateLimited})
-        EXPECT_EQ(ru_text(failure(code)), "0.38") << static_cast<int>(code);
-    for (const Code code :
-         {Code::kForbidden, Code::kSharedDatabaseFull, Code::kTooManyScripts, Code::kUnauthorized,
-          Code::kOperationUnknown, Code::kBodyFormUnknown, Code::kRequestTimeout,
-          Code::kScriptTimeout, Code::kRangeGone, Code::kRangeSwitching, Code::kScaleRunning,
-          Code::kFailedDependency, Code::kInternal, Code::kServiceUnavailable, Code::kScriptsBusy,
-          Code::kScriptsStuck, Code::kStorageReadOnly})
-        EXPECT_EQ(failure(code).units, 0) << static_cast<int>(code);
+}
+
+TEST(Charge, EveryFailure) {
+    size_t priced = 0;
+    const auto costs = [&](std::string_view ru, std::initializer_list<Code> codes) {
+        for (const Code code : codes) {
+            EXPECT_EQ(ru_text(failure(code)), ru) << static_cast<int>(code);
+            ++priced;
+        }
+    };
+    for (; priced <= static_cast<size_t>(Code::kTriggerRunsAfter); ++priced)
+        EXPECT_EQ(ru_text(failure(static_cast<Code>(priced))), "1.00") << priced;
+    costs("1.00", {Code::kNotFound, Code::kResourceNotFound, Code::kOwnerNotFound,
+                   Code::kSessionNotAvailable, Code::kEntityTooLarge, Code::kBatchResponseTooLarge,
+                   Code::kScriptMemory, Code::kScriptAnswerTooLarge, Code::kMemoryLimit,
+                   Code::kLogicalPartitionFull, Code::kTransactionGone, Code::kCursorGone});
+    costs("1.24", {Code::kConflict, Code::kUniqueKeyConflict, Code::kSchemaExists,
+                   Code::kPreconditionFailed, Code::kPatchConditionFailed, Code::kRetryWith,
+                   Code::kWriteConflict});
+    costs("0.38", {Code::kRateLimited, Code::kMetadataRateLimited});
+    costs("0.00", {Code::kOperationUnknown, Code::kBodyFormUnknown, Code::kUnauthorized,
+                   Code::kForbidden,        Code::kOutsideTokenKey, Code::kSharedDatabaseFull,
+                   Code::kTooManyScripts,   Code::kRangeGone,       Code::kRangeSwitching,
+                   Code::kNotTheWriter,     Code::kRegionGone,      Code::kFailedDependency,
+                   Code::kScaleRunning,     Code::kRequestTimeout,  Code::kScriptTimeout,
+                   Code::kScriptsBusy,      Code::kScriptsStuck,    Code::kServiceUnavailable,
+                   Code::kOutcomeUnknown,   Code::kInternal,        Code::kStorageReadOnly});
+    EXPECT_EQ(priced, kCodeCount);
 }
 
 TEST(Charge, ClassicProfile) {
