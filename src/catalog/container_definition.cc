@@ -211,6 +211,13 @@ Status validate(const ContainerDefinition& definition) {
         return Status(bad_property("changeFeedPolicy.retentionDuration",
                                    fmt::format("a number of minutes between 0 (off) and {}",
                                                limits::kFeedRetentionMinutesMax)));
+    if (const auto& expiry = definition.expiry) {
+        TRY_STATUS(parse_member_path(expiry->path, "The path of the expiry").status().clone());
+        if (expiry->seconds < 0 || expiry->seconds > limits::kTtlSecondsMax)
+            return Status(errors::bad_request(
+                fmt::format("Items expire 0 to {} seconds after the time that they state.",
+                            limits::kTtlSecondsMax)));
+    }
     TRY_STATUS(index::check_boxes(definition.indexing, definition.space));
     TRY_STATUS(index::check_included_paths(definition.indexing));
     if (definition.materialized_view != nullptr) TRY_STATUS(check_materialized_view(definition));
@@ -251,6 +258,11 @@ Result<partition::ContainerSettings> settings_of(const ContainerDefinition& defi
         TRY(out.unique_keys, split_unique_keys(*definition.unique_keys));
     }
     out.default_ttl = definition.default_ttl;
+    if (const auto& expiry = definition.expiry) {
+        TRY(json::MemberPath path, parse_member_path(expiry->path, "The path of the expiry"));
+        out.expiry = partition::ExpiryProperty{std::move(path), expiry->seconds};
+        if (!out.default_ttl) out.default_ttl = -1;
+    }
     out.feed_retention_seconds = definition.feed_retention_minutes.value_or(0) * kSecondsPerMinute;
     out.space = definition.space;
     return out;

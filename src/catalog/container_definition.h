@@ -52,6 +52,13 @@ struct IndexName {
     friend bool operator==(const IndexName&, const IndexName&) = default;
 };
 
+/// partition::ExpiryProperty, with its path as given.
+struct ExpiryDefinition {
+    std::string path;
+    int64_t seconds = 0;
+    friend bool operator==(const ExpiryDefinition&, const ExpiryDefinition&) = default;
+};
+
 /// What a dialect keeps about a container beyond all this. The catalog does not look inside.
 struct DialectSchema {
     uint8_t version = 0;  ///< of the bytes; 0: there are none
@@ -73,6 +80,9 @@ struct ContainerDefinition {
     ClientEncryptionPolicy encryption;
     MaterializedViewDefinitionPtr materialized_view;  ///< null: none
     std::vector<IndexName> index_names;
+    /// Items expire at times that they state: those written since it is so. Absent: after a time
+    /// to live.
+    std::optional<ExpiryDefinition> expiry;
 
     /// Made without partition key by an old client: one partition for ever.
     bool legacy_fixed() const { return key.system_key; }

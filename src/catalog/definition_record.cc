@@ -116,6 +116,10 @@ void fields(auto& v, Either<SourceRecord> auto& source) {
     v.bytes(source.rid);
     v.bytes(source.select);
 }
+void fields(auto& v, Either<ExpiryDefinition> auto& expiry) {
+    v.bytes(expiry.path);
+    v.number(expiry.seconds);
+}
 /// Fields of something that may be missing.
 template <typename T>
 void maybe(auto& v, T& field) {
@@ -187,6 +191,7 @@ void all_fields(auto& v, auto parts) {
         v.choice(name.kind);
         v.bytes(name.index);
     });
+    maybe(v, d.expiry);
 }
 
 /// Enumerations that were read: their values are known.

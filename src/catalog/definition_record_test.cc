@@ -40,6 +40,7 @@ ContainerDefinition rich() {
         {"a_1_b_-1", IndexName::Kind::kComposite, index_identity(out.indexing.composites[0])},
         {"e", IndexName::Kind::kUniqueKey, "1"},
         {"other", IndexName::Kind::kUniqueKey, "1"}};
+    out.expiry = {"/at", 7};
     return out;
 }
 
@@ -76,7 +77,8 @@ TEST(DefinitionRecord, GoldenBytes) {
               "01"
               "00"    // encryption: version 1, no paths
               "00"    // no materialized view
-              "00");  // no names
+              "00"    // no names
+              "00");  // no expiry by a property
     EXPECT_EQ(hex_encode_upper(encode_definition(rich())),
               "01"
               "01"
@@ -146,7 +148,10 @@ TEST(DefinitionRecord, GoldenBytes) {
               "0131"
               "056F74686572"
               "03"
-              "0131");
+              "0131"
+              "01"
+              "032F6174"
+              "08");
 }
 
 TEST(DefinitionRecord, RoundTrip) {
@@ -159,6 +164,7 @@ TEST(DefinitionRecord, RoundTrip) {
     EXPECT_EQ(again->schema, rich().schema);
     EXPECT_EQ(again->unique_keys, rich().unique_keys);
     EXPECT_EQ(again->index_names, rich().index_names);
+    EXPECT_EQ(again->expiry, rich().expiry);
     EXPECT_EQ(again->key.member_paths, rich().key.member_paths);
     EXPECT_TRUE(same_indexing(again->indexing, rich().indexing));
     EXPECT_NE(again->indexing.tree, nullptr);
@@ -209,6 +215,20 @@ TEST(ContainerDefinition, NumbersOfUniqueKeys) {
     EXPECT_TRUE(split_unique_keys(policy).ok());
     EXPECT_EQ(ended(split_unique_keys({{{0, {"/a"}}, {0, {"/b"}}}, 1})), Ended::kBadRequest);
     EXPECT_EQ(ended(split_unique_keys({{{1, {"/a"}}}, 1})), Ended::kBadRequest);
+}
+
+TEST(ContainerDefinition, ExpiryByAProperty) {
+    ContainerDefinition definition = rich();
+    definition.default_ttl = std::nullopt;
+    auto settings = settings_of(definition);
+    ASSERT_TRUE(settings.ok()) << message_of(settings);
+    EXPECT_EQ(settings->expiry, (partition::ExpiryProperty{{"at"}, 7}));
+    EXPECT_EQ(settings->default_ttl, -1);  // on
+    for (const ExpiryDefinition& bad :
+         {ExpiryDefinition{"at", 7}, ExpiryDefinition{"/at", -1}, ExpiryDefinition{"/_ts", 7}}) {
+        definition.expiry = bad;
+        EXPECT_EQ(ended(validate(definition)), Ended::kBadRequest) << bad.path << bad.seconds;
+    }
 }
 
 TEST(ContainerDefinition, WhatStays) {

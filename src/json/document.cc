@@ -136,6 +136,11 @@ void set_document_version(std::string& document, uint64_t lsn, int64_t ts) {
     store(document.data() + kTsAt, ts);
 }
 
+void set_document_ttl(std::string& document, int32_t own_ttl) {
+    CHECK(has_version(document));
+    store(document.data() + kTtlAt, own_ttl);
+}
+
 Result<Document> decode_document(std::string_view bytes) {
     if (bytes.empty()) return damaged("it is empty");
     const auto version = static_cast<uint8_t>(bytes[0]);

@@ -34,6 +34,7 @@ struct DocumentHeader {
 /// LSN, ts and etag nonce are fixed up by the committer in place.
 std::string encode_document(const DocumentHeader& header, std::string_view text);
 void set_document_version(std::string& document, uint64_t lsn, int64_t ts);
+void set_document_ttl(std::string& document, int32_t own_ttl);
 
 /// A stored item, decoded. Borrows the bytes. Its text is nobody else's business: it answers what
 /// others want to know. Everything below trusts the text to be a stored one; damage is an error.

@@ -35,6 +35,28 @@ std::vector<std::string> nothing() {
     return {};
 }
 
+TEST(DialectItems, ExpireAtTheirDates) {
+    ContainerSettings settings = settings_of(Dialect::kMongo);
+    settings.expiry = ExpiryProperty{{"at"}, 10};
+    Bench bench(settings);
+    const int64_t now = bench.clock.wall_seconds();
+    const auto put = [&](std::string_view id, const std::string& at) {
+        const auto created = bench.one(
+            "a", with_id(id_of(Value::string(id)), create(R"({"pk":"a","at":)" + at + "}")));
+        EXPECT_TRUE(created.status.ok()) << message_of(created);
+    };
+    const auto there = [&](std::string_view id) {
+        return bench.partition->read(epk_of("a"), id_of(Value::string(id)), {}).has_item;
+    };
+    put("date", R"({"$t":9,"$v":")" + std::to_string(now * 1000) + "\"}");
+    put("number", std::to_string(now));
+    EXPECT_TRUE(there("date"));
+    bench.clock.advance_seconds(10);
+    EXPECT_FALSE(there("date"));
+    EXPECT_TRUE(there("number"));
+    EXPECT_EQ(bench.check(), nothing());
+}
+
 TEST(DialectItems, FourIds) {
     Bench bench(settings_of(Dialect::kMongo));
     const std::vector<Value> ids = {Value::object_id("0123456789ab"),

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "base/status.h"
+#include "json/dialect.h"
+#include "json/item.h"
 #include "json/value.h"
 #include "storage/keys.h"
 
@@ -18,6 +20,20 @@ inline bool is_expired(std::optional<int64_t> default_ttl, int64_t ts, int32_t o
     const int64_t ttl = own_ttl != 0 ? own_ttl : *default_ttl;
     return ttl >= 0 && now >= ts + ttl;
 }
+
+/// Where items say themselves when they expire: so many seconds after the time at a path. An item
+/// without a time there never expires.
+struct ExpiryProperty {
+    json::MemberPath path;
+    int64_t seconds = 0;
+    friend bool operator==(const ExpiryProperty&, const ExpiryProperty&) = default;
+};
+/// The time that a value there stands for, in seconds since 1970: a date, or a number of seconds
+/// where the dialect has no dates; of an array the earliest. nullopt: none.
+std::optional<int64_t> time_of(const json::Value& value, json::Dialect dialect);
+/// What an item that expires at a given time has in its header once it is written at `ts`. One
+/// whose time is over expires a second later.
+int32_t ttl_until(int64_t expires_at, int64_t ts);
 
 /// The item's `ttl` member as kept in its header: 0 when absent or not valid as one. While the
 /// container's TTL is on, an invalid one is refused.

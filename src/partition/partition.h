@@ -18,6 +18,7 @@
 #include "index/key_run.h"
 #include "index/policy.h"
 #include "partition/changes.h"
+#include "partition/expiry.h"
 #include "partition/item_cache.h"
 #include "partition/operation.h"
 #include "partition/partition_key.h"
@@ -39,6 +40,8 @@ struct ContainerSettings {
     index::GeometrySpace space = index::GeometrySpace::kEarth;  ///< what coordinates mean
     SipKey path_key;                     ///< keys the path hashes of this container
     std::optional<int64_t> default_ttl;  ///< absent: off; -1: on, never by default; n seconds
+    /// Instead of what items say by `ttl`; default_ttl is there, too.
+    std::optional<ExpiryProperty> expiry;
     std::vector<UniqueKey> unique_keys;
     /// How long every version and delete stays readable in the change feed; 0: the latest only.
     int64_t feed_retention_seconds = 0;

@@ -67,6 +67,39 @@ TEST(Expiry, InvisibleAtOnce) {
     EXPECT_EQ(bench.check(), std::vector<std::string>());
 }
 
+TEST(Expiry, AtTimesThatItemsState) {
+    ContainerSettings settings = with_ttl(-1);
+    settings.expiry = ExpiryProperty{{"x", "at"}, 10};
+    Bench bench(settings);
+    const int64_t now = bench.clock.wall_seconds();
+    const auto item = [](const std::string& id, const std::string& at) {
+        return create(R"({"id":")" + id + R"(","pk":"a","ttl":1,"x":{"at":)" + at + "}}");
+    };
+    bench.one("a", item("soon", std::to_string(now - 5)));
+    bench.one("a", item("past", "5.5"));
+    bench.one("a", item("list", "[\"x\"," + std::to_string(now + 90) + "," +
+                                    std::to_string(now + 10) + "]"));
+    bench.one("a", item("text", "\"" + std::to_string(now) + "\""));
+    bench.one("a", item("far", "1e12"));
+    bench.clock.advance_seconds(3);
+    EXPECT_EQ(end_of(bench.one("a", read("past"))), Ended::kNotFound);
+    EXPECT_EQ(end_of(bench.one("a", read("soon"))), Ended::kOk);
+    // A write keeps the time or states another one; it does not begin anew.
+    bench.one("a",
+              upsert(R"({"id":"soon","pk":"a","n":2,"x":{"at":)" + std::to_string(now - 5) + "}}"));
+    EXPECT_EQ(bench.check(), std::vector<std::string>());
+    bench.clock.advance_seconds(2);
+    EXPECT_EQ(end_of(bench.one("a", read("soon"))), Ended::kNotFound);
+    EXPECT_EQ(end_of(bench.one("a", read("list"))), Ended::kOk);
+    EXPECT_EQ(bench.partition->remove_expired(10).value(), 2U);
+    bench.clock.advance_seconds(15);
+    EXPECT_EQ(end_of(bench.one("a", read("list"))), Ended::kNotFound);
+    bench.clock.advance_seconds(1'000'000);
+    EXPECT_EQ(end_of(bench.one("a", read("text"))), Ended::kOk);
+    EXPECT_EQ(end_of(bench.one("a", read("far"))), Ended::kOk);
+    EXPECT_EQ(bench.check(), std::vector<std::string>());
+}
+
 TEST(Expiry, CreateTakesThePlace) {
     ContainerSettings settings = with_ttl(10);
     settings.unique_keys = {{0, {{"u"}}}};

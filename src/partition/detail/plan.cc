@@ -388,6 +388,10 @@ void TransactionPlan::stamp(storage::Lsn lsn, int64_t ts) {
         version->lsn = lsn;
         version->ts = ts;
         json::set_document_version(*version->unstamped, lsn, ts);
+        if (version->expires_at) {
+            version->own_ttl = ttl_until(*version->expires_at, ts);
+            json::set_document_ttl(*version->unstamped, version->own_ttl);
+        }
         version->unstamped = nullptr;
     }
 }

@@ -66,6 +66,15 @@ Status damaged(std::string_view what) {
                                    ". Run `orrery check` on the data folder."));
 }
 
+Status find_expiry(const ContainerSettings& settings, const json::Document& written,
+                   ItemVersion& version) {
+    json::Arena arena;
+    TRY(const auto values, written.values_at({settings.expiry->path}, arena));
+    if (const auto time = time_of(values.front(), settings.dialect()))
+        version.expires_at = *time + settings.expiry->seconds;
+    return {};
+}
+
 }  // namespace
 
 SettingsStatePtr make_settings_state(ContainerSettingsPtr settings) {
@@ -104,7 +113,7 @@ Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::strin
     auto version = std::make_shared<ItemVersion>();
     if (beside) {
         version->own_ttl = rules.own_ttl;
-    } else {
+    } else if (!settings.expiry) {
         TRY(version->own_ttl, own_ttl_of(item.ttl, settings.default_ttl));
     }
     version->etag_nonce = random_u64();
@@ -127,6 +136,7 @@ Result<ItemVersionPtr> version_of_body(const SettingsStatePtr& state, std::strin
         version->terms = state->unindexed;
     }
     TRY(version->unique_names, unique_key_names(settings.unique_keys, written));
+    if (settings.expiry) TRY_STATUS(find_expiry(settings, written, *version));
     version->unstamped = document.get();
     version->document = std::move(document);
     if (!beside) id = std::move(item.id);

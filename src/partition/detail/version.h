@@ -46,6 +46,8 @@ struct ItemVersion {
     int64_t ts = 0;
     uint64_t etag_nonce = 0;
     int32_t own_ttl = 0;
+    /// While it is new: what `own_ttl` follows from, once `_ts` is known.
+    std::optional<int64_t> expires_at;
     IndexingDirective directive = IndexingDirective::kDefault;
     bool indexed = true;  ///< under the present policy
     uint64_t text_bytes = 0;
