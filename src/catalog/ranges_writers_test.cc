@@ -123,7 +123,8 @@ TEST(Ranges, UnderConcurrentWriters) {
                 const auto read = partition->read(epk, id, {});
                 ASSERT_TRUE(read.has_item);
                 ASSERT_NE(json::decode_document(*read.item.document)
-                              ->text().find("\"n\":" + std::to_string(n) + "}"),
+                              ->text()
+                              .find("\"n\":" + std::to_string(n) + "}"),
                           std::string_view::npos);
             }
         });
@@ -167,7 +168,8 @@ TEST(Ranges, UnderConcurrentWriters) {
             const auto read = now->ranges->of_epk(epk).partition->read(epk, key.second, {});
             ASSERT_TRUE(read.has_item);
             EXPECT_NE(json::decode_document(*read.item.document)
-                          ->text().find("\"n\":" + std::to_string(n) + "}"),
+                          ->text()
+                          .find("\"n\":" + std::to_string(n) + "}"),
                       std::string_view::npos);
         }
         for (const auto& [range, some] : one.lsns)

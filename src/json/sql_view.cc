@@ -41,8 +41,8 @@ std::string sql_view_text(const Value& item, const DocumentHeader& header) {
         write_number(out, int64_t{header.own_ttl});
     }
     // An item that has a member `$t` of its own is wrapped.
-    const bool wrapped = item.is_object() && !item.members().empty() &&
-                         item.members()[0].name == kTypeMember;
+    const bool wrapped =
+        item.is_object() && !item.members().empty() && item.members()[0].name == kTypeMember;
     const Value own = wrapped ? item.member(kValueMember) : item;
     if (own.is_object()) {
         for (const Member& member : own.members()) {

@@ -111,7 +111,8 @@ void MaterializedViewKeeper::loop() {
             (void)keep(view, work->second, true);
 }
 
-Result<bool> MaterializedViewKeeper::advance(const catalog::MaterializedViewState& view, Work& work) {
+Result<bool> MaterializedViewKeeper::advance(const catalog::MaterializedViewState& view,
+                                             Work& work) {
     // Ranges as they are now: the source may have been split since the last round.
     TRY(const auto routed, engine_.route(*view.source));
     const catalog::Container& source = *routed.container;
@@ -308,7 +309,8 @@ Status MaterializedViewKeeper::apply(const catalog::ContainerPtr& view, std::vec
     return {};
 }
 
-Status MaterializedViewKeeper::keep(const catalog::MaterializedViewState& view, Work& work, bool at_once) {
+Status MaterializedViewKeeper::keep(const catalog::MaterializedViewState& view, Work& work,
+                                    bool at_once) {
     const int64_t now = engine_.clock().monotonic_us();
     if (work.progress == work.kept) return {};
     const bool news = work.progress.built != work.kept.built;

@@ -42,7 +42,7 @@ struct Call final : engine::Statement {
     const RequestHeaders headers;
     Route route;
     std::string activity_id;
-    std::unique_ptr<ParsedBody> body;  ///< of a query, whose parameters borrow from it
+    std::unique_ptr<ParsedBody> body;      ///< of a query, whose parameters borrow from it
     std::optional<engine::RowTexts> rows;  ///< of a query
 
     const net::HttpRequest& request() const { return exchange->request; }

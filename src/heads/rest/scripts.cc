@@ -119,8 +119,7 @@ Status replace_script(const CallPtr& call) {
     TRY(auto wanted, read_script_body(body->value, type_of(*call)));
     TRY(const auto replaced,
         catalog->replace_script(call->container()->rid, type_of(*call), script->id,
-                                std::move(wanted),
-                                unquoted(call->headers[HeaderName::kIfMatch])));
+                                std::move(wanted), unquoted(call->headers[HeaderName::kIfMatch])));
     reply(call, plain(*call, 200, replaced->version.etag), script_json(*replaced));
     return {};
 }

@@ -59,7 +59,9 @@ Status list_users(const CallPtr& call) {
     const auto list = [&](const catalog::ListingRequest& page) {
         return catalog->list_users(*database, page);
     };
-    const auto text = [](const catalog::User& user) -> Result<std::string> { return user_json(user); };
+    const auto text = [](const catalog::User& user) -> Result<std::string> {
+        return user_json(user);
+    };
     const std::string rid = database->rid.text();
     return is_query(*call) ? reply_listing_query(call, rid, "Users", list, text)
                            : reply_listing(call, rid, "Users", list, text);

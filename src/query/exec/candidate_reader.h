@@ -16,8 +16,8 @@ struct Candidate {
     storage::Docref docref;
     std::string term;  ///< kTerms only
     bool certain = false;
-    std::string_view document;   ///< until the reader goes on …
-    json::Document decoded;  ///< … and what it says
+    std::string_view document;  ///< until the reader goes on …
+    json::Document decoded;     ///< … and what it says
 };
 
 /// Reads the items of a segment in the order of its access, a batch at a time. Skips what does not
